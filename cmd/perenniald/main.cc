@@ -34,7 +34,7 @@ namespace {
 int report_files(const Invocation& invocation) {
   Problems problems;
   load_tls(invocation.config, problems);
-  const std::shared_ptr<const core::Users> users = load_users(invocation.config, problems);
+  const std::shared_ptr<const access::Users> users = load_users(invocation.config, problems);
   if (problems.empty()) {
     const bool of_access = invocation.action == Invocation::Action::Access;
     const std::string out =
@@ -69,7 +69,7 @@ int serve(const Config& config, std::function<Invocation()> read_settings) {
   if (!problems.empty()) {
     return report({common::exit_usage, "tls", fmt::format("{}", fmt::join(problems, "; "))});
   }
-  std::shared_ptr<const core::Users> users = load_users(config, problems);
+  std::shared_ptr<const access::Users> users = load_users(config, problems);
   if (!problems.empty()) {
     return report({common::exit_usage, "users", fmt::format("{}", fmt::join(problems, "; "))});
   }

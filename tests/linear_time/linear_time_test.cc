@@ -17,7 +17,7 @@
 #include "cmd/perennial/cluster/verify.h"
 #include "cmd/perennial/dump/dump_parser.h"
 #include "cmd/perennial/jobs/job_list.h"
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/users.h"
 #include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/forwarded.h"
 #include "cmd/perenniald/http/json_path.h"
@@ -269,13 +269,13 @@ INSTANTIATE_TEST_SUITE_P(Parsers, LinearTime, testing::ValuesIn(all_cases()),
 // A pattern and a name have at most 200 bytes, and each star may go back only once.
 TEST(LinearTime, APatternIsTriedAtMostOnceForEachByteOfBoth) {
   std::string pattern;
-  while (pattern.size() < core::pattern_bytes_max - 1) pattern += "*a";
+  while (pattern.size() < access::pattern_bytes_max - 1) pattern += "*a";
   pattern += 'b';
   const std::string name(200, 'a');
   EXPECT_EQ(problem_of({"Patterns", mib, [](size_t bytes) { return std::string(bytes / 200, 'a'); },
                         [&](const std::string& times) {
                           for ([[maybe_unused]] const char each : times) {
-                            (void)core::fits_pattern(pattern, name);
+                            (void)access::fits_pattern(pattern, name);
                           }
                         }}),
             "");

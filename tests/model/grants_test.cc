@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cmd/perenniald/core/access.h"
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/rules.h"
+#include "cmd/perenniald/access/users.h"
 #include "engine/engine.h"
 #include "tests/model/input_generator.h"
 #include "tests/model/model_engine.h"
@@ -21,10 +21,10 @@
 namespace perennial::model {
 namespace {
 
-using core::User;
-using core::Verb;
-using core::VerbSet;
-using core::Verdict;
+using access::User;
+using access::Verb;
+using access::VerbSet;
+using access::Verdict;
 
 constexpr VerbSet all_verbs = {Verb::Produce, Verb::Consume, Verb::Inspect,
                                Verb::Manage,  Verb::Monitor, Verb::Admin};
@@ -37,11 +37,11 @@ User some_user(InputGenerator& random) {
   if (random.chance(8)) return {.name = "all", .grants = {{.tubes = {"*"}, .verbs = all_verbs}}};
   User user{.name = "some"};
   for (uint32_t count = random.below(4); count > 0; --count) {
-    core::Grant grant;
+    access::Grant grant;
     for (const std::string& pattern : patterns) {
       if (random.chance(4)) grant.tubes.push_back(pattern);
     }
-    for (const core::VerbRow& row : core::verb_rows) {
+    for (const access::VerbRow& row : access::verb_rows) {
       if (random.chance(3)) grant.verbs.add(row.verb);
     }
     user.grants.push_back(std::move(grant));
@@ -60,14 +60,14 @@ class GrantsRun {
     }
     if (auto* const command = std::get_if<Command>(&input.event)) {
       const User& user = users_.at(input.conn);
-      const Verdict verdict = core::judge(user, input.conn, *command, engine_.view()).verdict;
+      const Verdict verdict = access::judge(user, input.conn, *command, engine_.view()).verdict;
       if (verdict != Verdict::Allowed) {
         ++refused_;
         ASSERT_NE(user.name, "all");
       }
       // A forbidden command never reaches the engine, and a hidden one names no job there.
       if (verdict == Verdict::Forbidden) return;
-      if (verdict == Verdict::Hidden) core::hide(*command);
+      if (verdict == Verdict::Hidden) access::hide(*command);
     }
     const engine::Image before = engine_.image();
     holds_.clear();

@@ -50,7 +50,7 @@ ConnId CoreHarness::open(bool may_checkpoint) {
   return open_as({.may_checkpoint = may_checkpoint});
 }
 
-ConnId CoreHarness::open_as(const core::ClientRights& rights) {
+ConnId CoreHarness::open_as(const access::ClientRights& rights) {
   open_.insert(++last_conn_);
   core_->open(last_conn_, now_, rights);
   pump();

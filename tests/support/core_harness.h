@@ -23,7 +23,7 @@ class CoreHarness {
   ~CoreHarness();
 
   ConnId open(bool may_checkpoint = false);
-  ConnId open_as(const core::ClientRights& rights);
+  ConnId open_as(const access::ClientRights& rights);
   void send(ConnId conn, std::string_view bytes);
   // Ends the input of a client.
   void end(ConnId conn);

@@ -35,9 +35,9 @@ void CoreDriver::set(const std::string& setting, int64_t value) {
       // 0: none. 1: unix. 2: any. The clients of a transcript come over TCP.
       {"admin_on",
        [&] {
-         options_.admin_on = count == 0   ? core::AdminOn::None
-                             : count == 1 ? core::AdminOn::Unix
-                                          : core::AdminOn::Any;
+         options_.admin_on = count == 0   ? access::AdminOn::None
+                             : count == 1 ? access::AdminOn::Unix
+                                          : access::AdminOn::Any;
        }},
       {"body_cache_bytes", [&] { options_.body_cache_bytes = count; }},
       {"memory_bytes_max", [&] { options_.memory_bytes_max = count; }},

@@ -45,7 +45,7 @@ Problems read_config_file(Config& config, const std::string& path) {
   return read_config(config, yaml, path);
 }
 
-Problems read_users_file(std::vector<core::User>& users, const std::string& path) {
+Problems read_users_file(std::vector<access::User>& users, const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0) {
     // A server reads it again while it serves, and would wait until somebody writes into the pipe.
@@ -71,7 +71,7 @@ std::string highest_text(const ConfigField& field) {
   return field.type().texts(&field.highest, field)[0];
 }
 
-std::string users_text(const std::vector<core::User>& users) {
+std::string users_text(const std::vector<access::User>& users) {
   constexpr ConfigField all = {.key = "users",
                                .place = {&users_type, [](void* object) { return object; }}};
   return value_yaml(all, &users);

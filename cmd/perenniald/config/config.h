@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/perenniald/access/client_rights.h"
+#include "cmd/perenniald/access/users.h"
 #include "cmd/perenniald/config/cluster_config.h"
 #include "cmd/perenniald/config/field.h"
 #include "cmd/perenniald/config/listener_config.h"
-#include "cmd/perenniald/core/client_rights.h"
-#include "cmd/perenniald/core/users.h"
 #include "engine/types/extension.h"
 #include "engine/types/job_fields.h"
 #include "engine/types/status.h"
@@ -25,7 +25,7 @@ namespace perennial::perenniald {
 enum class CheckpointFrom : uint8_t { Local, Any };
 // How lines of the log are written.
 enum class LogFormat : uint8_t { Logfmt, Json };
-using core::AdminOn;
+using access::AdminOn;
 using store::GroupAccess;
 
 // A pattern, and the name under which the tubes that fit it are summed up.
@@ -37,15 +37,15 @@ struct Config {
   std::vector<ListenerConfig> listeners;
   uint16_t port;
   std::string user;
-  std::vector<core::User> users;  // Without those of users_file.
-  std::string users_file;         // Empty: there is none.
-  std::string http_listen;        // Empty: there is none. Else valid for http_address().
-  std::string http_hosts;         // Names with commas between them.
+  std::vector<access::User> users;  // Without those of users_file.
+  std::string users_file;           // Empty: there is none.
+  std::string http_listen;          // Empty: there is none. Else valid for http_address().
+  std::string http_hosts;           // Names with commas between them.
   uint64_t http_hsts_seconds;
   std::vector<std::string> http_proxies;  // Addresses, networks, or unix_proxies.
   uint64_t http_connections_max;
   uint64_t http_connections_per_address_max;
-  // Patterns of core::fits_pattern().
+  // Patterns of access::fits_pattern().
   std::vector<std::string> metrics_tubes;
   uint64_t metrics_tubes_max;
   TubeGroups metrics_tube_groups;
@@ -120,7 +120,7 @@ void set_layer_options(const Config& config, LayerOptions& layers);
 // cluster lowers batch_bytes_max, unless that has a value there.
 Problems read_config(Config& config, std::string_view yaml, std::string_view name);
 // Reads a list of users.
-Problems read_users(std::vector<core::User>& users, std::string_view yaml, std::string_view name);
+Problems read_users(std::vector<access::User>& users, std::string_view yaml, std::string_view name);
 // The same as read_config() with the content of a file.
 Problems read_config_file(Config& config, const std::string& path);
 
@@ -130,7 +130,7 @@ Problems check_cluster_limits(const Config& config);
 
 // Reads a file of users, which has the form of the setting `users`. Returns every problem, among
 // them that others than its owner may read it.
-Problems read_users_file(std::vector<core::User>& users, const std::string& path);
+Problems read_users_file(std::vector<access::User>& users, const std::string& path);
 
 // The member of http_proxies that stands for whoever comes over a unix socket.
 inline constexpr std::string_view unix_proxies = "unix";
@@ -150,6 +150,6 @@ std::string config_text(const Config& config, const ConfigField& field);
 // The highest value, in the same form. REQUIRES: the setting is bounded.
 std::string highest_text(const ConfigField& field);
 // All users as one line of YAML.
-std::string users_text(const std::vector<core::User>& users);
+std::string users_text(const std::vector<access::User>& users);
 
 }  // namespace perennial::perenniald

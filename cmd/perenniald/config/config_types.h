@@ -78,7 +78,7 @@ inline constexpr auto group_access_type = word_type<GroupAccess, group_access_wo
 inline constexpr auto listeners_type =
     sections_type<ListenerConfig, listener_fields, finish_listener>("{address: ..., tls: {...}}",
                                                                     "a listener", true);
-inline constexpr auto users_type = sections_type<core::User, user_fields, finish_user>(
+inline constexpr auto users_type = sections_type<access::User, user_fields, finish_user>(
     "{name: ..., tokens: [...], grants: [...]}", "a user", true);
 
 inline constexpr TypeOf<ClusterConfig> cluster_type = {{

@@ -329,7 +329,8 @@ Problems read_config(Config& config, std::string_view yaml, std::string_view nam
   });
 }
 
-Problems read_users(std::vector<core::User>& users, std::string_view yaml, std::string_view name) {
+Problems read_users(std::vector<access::User>& users, std::string_view yaml,
+                    std::string_view name) {
   Reader reader{name};
   return read_document(reader, yaml, [&](const YAML::Node& root) {
     reader.read_sections(users_type, &users, root, "users");

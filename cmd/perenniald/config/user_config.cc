@@ -73,8 +73,8 @@ std::vector<std::string> id_texts(const Ids& ids) {
   return texts;
 }
 
-Status add_verb(core::VerbSet& verbs, const ConfigField&, std::string_view text) {
-  const auto verb = core::verb_named(text);
+Status add_verb(access::VerbSet& verbs, const ConfigField&, std::string_view text) {
+  const auto verb = access::verb_named(text);
   if (!verb) {
     return bad_value(
         fmt::format("'{}' is not one of produce, consume, inspect, manage, monitor, admin", text));
@@ -83,21 +83,21 @@ Status add_verb(core::VerbSet& verbs, const ConfigField&, std::string_view text)
   return {};
 }
 
-std::vector<std::string> verb_texts(const core::VerbSet& verbs) {
+std::vector<std::string> verb_texts(const access::VerbSet& verbs) {
   std::vector<std::string> texts;
-  for (const core::VerbRow& row : core::verb_rows) {
+  for (const access::VerbRow& row : access::verb_rows) {
     if (verbs.holds(row.verb)) texts.emplace_back(row.name);
   }
   return texts;
 }
 
-bool needs_tubes(core::VerbSet verbs) {
-  return std::ranges::any_of(core::verb_rows, [&](const core::VerbRow& row) {
+bool needs_tubes(access::VerbSet verbs) {
+  return std::ranges::any_of(access::verb_rows, [&](const access::VerbRow& row) {
     return row.is_of_tubes && verbs.holds(row.verb);
   });
 }
 
-Problems finish_grant(core::Grant& grant, const GivenKeys&) {
+Problems finish_grant(access::Grant& grant, const GivenKeys&) {
   if (grant.verbs.empty()) return {"a grant needs verbs"};
   if (needs_tubes(grant.verbs) && grant.tubes.empty()) {
     return {"a grant needs tubes: all its verbs but monitor and admin are of tubes"};
@@ -119,25 +119,25 @@ constexpr auto tokens_type = words_type<Tokens, add_token, token_texts>();
 constexpr auto certificates_type = words_type<Texts, add_certificate, texts_of>();
 constexpr auto ids_type = words_type<Ids, add_id, id_texts>();
 constexpr auto granted_tubes_type = words_type<Texts, add_pattern, texts_of>();
-constexpr auto verbs_type = words_type<core::VerbSet, add_verb, verb_texts>();
+constexpr auto verbs_type = words_type<access::VerbSet, add_verb, verb_texts>();
 
 constexpr ConfigField grant_rows[] = {
-    row("tubes", at<&core::Grant::tubes>(granted_tubes_type)),
-    row("verbs", at<&core::Grant::verbs>(verbs_type)),
+    row("tubes", at<&access::Grant::tubes>(granted_tubes_type)),
+    row("verbs", at<&access::Grant::verbs>(verbs_type)),
 };
 ConfigFields grant_fields() {
   return grant_rows;
 }
-constexpr auto grants_type = sections_type<core::Grant, grant_fields, finish_grant>(
+constexpr auto grants_type = sections_type<access::Grant, grant_fields, finish_grant>(
     "{tubes: [...], verbs: [...]}", "a grant");
 
 constexpr ConfigField user_rows[] = {
-    row("name", at<&core::User::name>(user_name_type)),
-    row("tokens", at<&core::User::tokens>(tokens_type)),
-    row("certificates", at<&core::User::certificates>(certificates_type)),
-    row("uids", at<&core::User::uids>(ids_type)),
-    row("gids", at<&core::User::gids>(ids_type)),
-    always_shown(row("grants", at<&core::User::grants>(grants_type))),
+    row("name", at<&access::User::name>(user_name_type)),
+    row("tokens", at<&access::User::tokens>(tokens_type)),
+    row("certificates", at<&access::User::certificates>(certificates_type)),
+    row("uids", at<&access::User::uids>(ids_type)),
+    row("gids", at<&access::User::gids>(ids_type)),
+    always_shown(row("grants", at<&access::User::grants>(grants_type))),
 };
 
 }  // namespace
@@ -146,7 +146,7 @@ ConfigFields user_fields() {
   return user_rows;
 }
 
-Problems finish_user(core::User& user, const GivenKeys&) {
+Problems finish_user(access::User& user, const GivenKeys&) {
   if (user.name.empty()) return {"a user needs a name"};
   return {};
 }

@@ -1,7 +1,7 @@
 #include "cmd/perenniald/config/value_types.h"
 
 #include "cmd/common/units.h"
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/users.h"
 #include "wire/command_line.h"
 
 namespace perennial::perenniald {
@@ -91,7 +91,7 @@ std::vector<std::string> texts_of(const std::vector<std::string>& values) {
 }
 
 bool is_tube_pattern(std::string_view pattern) {
-  if (pattern.empty() || pattern.size() > core::pattern_bytes_max) return false;
+  if (pattern.empty() || pattern.size() > access::pattern_bytes_max) return false;
   std::string name(pattern);
   std::ranges::replace(name, '*', 'x');
   return wire::is_tube_name(name);

@@ -23,12 +23,12 @@ struct HeldPut {
 
 // Who the client of a session is, and what follows from that. The user belongs to `users`.
 struct SessionAccess {
-  Identity identity;
+  access::Identity identity;
   const std::string address;  // As in ClientRights.
   const bool may_send_token;
-  std::shared_ptr<const Users> users;
-  const User* user = nullptr;  // Null: the client has not shown who it is.
-  bool may_auth = true;        // No other command has come yet.
+  std::shared_ptr<const access::Users> users;
+  const access::User* user = nullptr;  // Null: the client has not shown who it is.
+  bool may_auth = true;                // No other command has come yet.
   uint32_t wrong_tokens = 0;
   uint32_t refused_commands = 0;  // Commands that came while `user` was null.
   // The names that a listing in parts has brought so far, because the user may not see all of them.
@@ -40,7 +40,7 @@ struct SessionAccess {
 // members.
 class Core::BeanstalkSession final : public Session {
  public:
-  BeanstalkSession(Core& core, ConnId conn, const ClientRights& client_rights)
+  BeanstalkSession(Core& core, ConnId conn, const access::ClientRights& client_rights)
       : id(conn),
         may_checkpoint(client_rights.may_checkpoint),
         is_unix(client_rights.is_unix),

@@ -137,7 +137,7 @@ void Core::tick(Nanos now) {
   if (next && *next <= now) transitions_left_in_ = batches_.open_index();
 }
 
-Session& Core::open(ConnId conn, Nanos now, const ClientRights& rights) {
+Session& Core::open(ConnId conn, Nanos now, const access::ClientRights& rights) {
   catch_up(now);
   auto opened = std::make_unique<BeanstalkSession>(*this, conn, rights);
   Session& session = *opened;
@@ -146,7 +146,7 @@ Session& Core::open(ConnId conn, Nanos now, const ClientRights& rights) {
          .conn = conn,
          .accepts_puts = admission_.accepts_any(),
          .event = engine::Opened{.is_internal = rights.is_internal}});
-  if (users_ != nullptr) begin_sign_in(static_cast<BeanstalkSession&>(session), rights, now);
+  if (gate_.users() != nullptr) begin_sign_in(static_cast<BeanstalkSession&>(session), rights, now);
   return session;
 }
 
@@ -239,7 +239,7 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
     on_auth(conn, *auth, now);
     return common::wipe(auth->token);
   }
-  if (users_ != nullptr && !is_admitted(conn, *step.command)) return;
+  if (gate_.users() != nullptr && !is_admitted(conn, *step.command)) return;
   if (const auto* const asked = std::get_if<Checkpoint>(&*step.command)) {
     return on_checkpoint_asked(conn, *asked, now);
   }
@@ -276,8 +276,8 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
 }
 
 bool Core::is_denied(const BeanstalkSession& conn, const Command& command) const {
-  const bool is_heard =
-      options_.admin_on == AdminOn::Any || (options_.admin_on == AdminOn::Unix && conn.is_unix);
+  const bool is_heard = options_.admin_on == access::AdminOn::Any ||
+                        (options_.admin_on == access::AdminOn::Unix && conn.is_unix);
   return !is_heard && is_for_admins(command);
 }
 

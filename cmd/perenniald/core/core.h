@@ -14,14 +14,17 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "cmd/common/line_limit.h"
 #include "cmd/common/newcomers.h"
+#include "cmd/perenniald/access/audit.h"
+#include "cmd/perenniald/access/client_rights.h"
+#include "cmd/perenniald/access/gate.h"
+#include "cmd/perenniald/access/sign_in.h"
+#include "cmd/perenniald/access/users.h"
 #include "cmd/perenniald/core/answer_counts.h"
 #include "cmd/perenniald/core/batch_queue.h"
 #include "cmd/perenniald/core/body_cache.h"
 #include "cmd/perenniald/core/body_waits.h"
 #include "cmd/perenniald/core/checkpoint_coordinator.h"
-#include "cmd/perenniald/core/client_rights.h"
 #include "cmd/perenniald/core/command_times.h"
 #include "cmd/perenniald/core/held_replies.h"
 #include "cmd/perenniald/core/large_answers.h"
@@ -30,8 +33,6 @@
 #include "cmd/perenniald/core/run_budget.h"
 #include "cmd/perenniald/core/session.h"
 #include "cmd/perenniald/core/shared_bodies.h"
-#include "cmd/perenniald/core/sign_in.h"
-#include "cmd/perenniald/core/users.h"
 #include "engine/engine.h"
 #include "engine/types/status.h"
 #include "store/batch/batch.h"
@@ -41,25 +42,13 @@
 
 namespace perennial::core {
 
-// A line of the audit: a sign-in, a refusal, or a command of an operator.
-struct AuditEvent {
-  ConnId conn = 0;
-  std::string_view action;     // "sign-in", or the word of a command.
-  std::string_view user = {};  // Empty: nobody yet.
-  std::string_view from = {};  // The address that the listener gave; empty: a unix socket.
-  std::string subject = {};    // The tube or job that the command names, or how the user signed in.
-  bool refused = false;
-  bool is_internal = false;  // As in ClientRights: the HTTP port has asked.
-  uint64_t not_logged = 0;   // Earlier ones of its kind that were too many for lines of their own.
-};
-
 // Sizes are in bytes. etc/docs/limits.md says what each limit means and what happens past it.
 struct Options {
   engine::Limits engine = {};
   uint32_t job_bytes_max = 65'535;
   ExtensionSet extensions = ExtensionSet::all();  // Those that clients may use.
   bool stats_quotes = true;                       // wire::StatsStyle::quotes_names.
-  AdminOn admin_on = AdminOn::Any;
+  access::AdminOn admin_on = access::AdminOn::Any;
   size_t pipeline_bytes_max = 64 << 10;
   size_t output_bytes_max = 4 << 20;
   size_t output_total_bytes_max = 256 << 20;
@@ -85,7 +74,7 @@ struct Options {
   // The most connections that have not shown yet who they are, where there are users: together, and
   // of one address.
   common::Newcomers::Shares unidentified = {};
-  std::function<void(const AuditEvent&)> audit = {};
+  std::function<void(const access::AuditEvent&)> audit = {};
   // The client of a connection has shown who it is, where there are users.
   std::function<void(ConnId)> on_signed_in = {};
   // Both functions are called when a client asks for stats.
@@ -115,9 +104,6 @@ struct Options {
 // connection is not run.
 class Core {
  public:
-  // The refusals that have a line of the audit in a second: of users, and of unknown clients.
-  static constexpr uint64_t refusals_per_second_max = 10;
-
   explicit Core(Options options);
   ~Core();
 
@@ -133,22 +119,13 @@ class Core {
   // From here on only these users may do anything, each what its grants allow. Connections whose
   // right is gone are closed, in steps of run_next(). Without a call, everybody may do everything.
   // REQUIRES: the first call comes before the first connection.
-  void set_users(std::shared_ptr<const Users> users);
-  // Null: everybody may do everything.
-  const std::shared_ptr<const Users>& users() const { return users_; }
-  // The user of a token that came over the HTTP port, as a bearer or for a cookie. Null: it is
-  // none.
-  const User* user_of_token(std::string_view token, SignInMethod method, const std::string& address,
-                            Nanos now);
-  // A request of HTTP has come over a connection that shows who it is. No identity is a token.
-  void on_shown(const User& user, const Identity& identity, const std::string& address, Nanos now);
-  // The HTTP port has refused what no command of the queue does. It counts and is audited as a
-  // refused command is. `missing`: the verb that would have allowed it; none: no verb would have.
-  void on_refused(AuditEvent event, std::optional<Verb> missing, Nanos now);
+  void set_users(std::shared_ptr<const access::Users> users);
+  // Who may use the server, and what was granted and refused. Users are set above, and not there.
+  access::Gate& gate() { return gate_; }
 
   // ---- What happened. `now` never goes back.
   // A client has connected. Core owns the session, which ends with its on_close().
-  Session& open(ConnId conn, Nanos now, const ClientRights& rights = {});
+  Session& open(ConnId conn, Nanos now, const access::ClientRights& rights = {});
   // Something of a client was read, if it was only half a record of TLS.
   void on_first_read(ConnId conn) { unidentified_.on_read(conn); }
   // Returns null if the session has ended.
@@ -238,7 +215,6 @@ class Core {
   }
   // Bytes of all batches that are not committed, the open one among them.
   size_t pending_bytes() const { return batches_.pending_bytes(); }
-  const AccessCounts& access_counts() const { return access_counts_; }
   const AnswerCounts& answer_counts() const { return answer_counts_; }
   size_t body_cache_bytes() const { return bodies_.bytes(); }
   // How long commands took, by CommandKind.
@@ -292,14 +268,14 @@ class Core {
   bool may_run(const BeanstalkSession& conn) const;
   bool is_denied(const BeanstalkSession& conn, const Command& command) const;
   // -- Users: core_users.cc.
-  ExtensionSet parsed_extensions(const ClientRights& rights) const;
+  ExtensionSet parsed_extensions(const access::ClientRights& rights) const;
   wire::StatsStyle stats_style() const;
-  void begin_sign_in(BeanstalkSession& conn, const ClientRights& rights, Nanos now);
+  void begin_sign_in(BeanstalkSession& conn, const access::ClientRights& rights, Nanos now);
   void on_auth(BeanstalkSession& conn, const Auth& auth, Nanos now);
   void on_wrong_token(BeanstalkSession& conn, Nanos now);
   // Whether the command may run. Otherwise it is answered.
   bool is_admitted(BeanstalkSession& conn, Command& command);
-  void set_user(BeanstalkSession& conn, const User* user);
+  void set_user(BeanstalkSession& conn, const access::User* user);
   // Looks the connection up among the users of now, and closes it if its right is gone.
   void examine(BeanstalkSession& conn);
   void examine_some();
@@ -307,15 +283,11 @@ class Core {
   std::optional<Nanos> sign_in_deadline() const;
   void close_now(BeanstalkSession& conn);
   // Closes one that has not shown who it is, and counts it.
-  void refuse_sign_in(BeanstalkSession& conn, SignInRefusal why);
-  // Adds what is known of the connection.
-  void audit(const BeanstalkSession& conn, AuditEvent event);
-  void audit_refusal(const BeanstalkSession& conn, AuditEvent event, Nanos now);
-  // Writes its line, unless there were too many in this second.
-  void audit_refused(AuditEvent event, Nanos now);
-  // A sign-in over the HTTP port. `how`: for the audit.
-  void count_sign_in(const User& user, SignInMethod method, const std::string& how,
-                     const std::string& address, Nanos now);
+  void refuse_sign_in(BeanstalkSession& conn, access::SignInRefusal why);
+  // What the audit is told of the connection.
+  access::AuditEvent audit_event(const BeanstalkSession& conn, std::string_view action = {},
+                                 std::string subject = {}) const;
+  access::AuditEvent audit_event(const BeanstalkSession& conn, const Command& command) const;
   TubeNames visible_to(const BeanstalkSession& conn, const TubeNames& names) const;
   void push_scratch(BeanstalkSession& conn, BatchIndex after);
   void touch(BeanstalkSession& conn);
@@ -348,18 +320,11 @@ class Core {
   LargeAnswers large_answers_;
   uint64_t connections_refused_ = 0;
 
-  std::shared_ptr<const Users> users_;  // Null: everybody may do everything.
+  access::Gate gate_{options_.audit};
   std::deque<ConnId> to_examine_;
   common::Newcomers unidentified_{options_.unidentified};
-  DueConns sign_in_due_{sign_in_time};
-  DueConns wrong_token_due_{wrong_token_delay};
-  SignInLimiter sign_in_limiter_;
-  SeenSignIns seen_sign_ins_;
-  SignInLines sign_in_lines_;
-  // Those of users, and of whoever has not shown who it is.
-  common::LineLimit user_refusals_{refusals_per_second_max};
-  common::LineLimit unknown_refusals_{refusals_per_second_max};
-  AccessCounts access_counts_;
+  access::DueConns sign_in_due_{access::sign_in_time};
+  access::DueConns wrong_token_due_{access::wrong_token_delay};
   AnswerCounts answer_counts_;
   static constexpr size_t scratch_bytes_max = 1 << 20;
   std::string scratch_;  // The reply that is being formatted.

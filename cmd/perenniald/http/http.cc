@@ -14,7 +14,7 @@ namespace perennial::http {
 // One connection. Requests are answered one after the other, in their order.
 class Http::Session final : public core::Session {
  public:
-  Session(Http& http, ConnId id, Nanos now, core::ClientRights rights, std::string share)
+  Session(Http& http, ConnId id, Nanos now, access::ClientRights rights, std::string share)
       : http_(http),
         id_(id),
         rights_(std::move(rights)),
@@ -215,7 +215,7 @@ class Http::Session final : public core::Session {
 
   Http& http_;
   const ConnId id_;
-  const core::ClientRights rights_;
+  const access::ClientRights rights_;
   const std::string share_;
   bool is_tls_;  // Of the request that is being answered.
   RequestParser parser_;
@@ -251,7 +251,7 @@ Http::Http(const Limits& limits, Handler handler)
 
 Http::~Http() = default;
 
-core::Session& Http::open(ConnId conn, Nanos now, core::ClientRights rights,
+core::Session& Http::open(ConnId conn, Nanos now, access::ClientRights rights,
                           const std::string& share) {
   std::optional<ConnId> gives_way;
   if (count() >= limits_.connections_max) gives_way = idle_.first_to_give_way();

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cmd/common/newcomers.h"
-#include "cmd/perenniald/core/client_rights.h"
+#include "cmd/perenniald/access/client_rights.h"
 #include "cmd/perenniald/core/session.h"
 #include "cmd/perenniald/http/answer.h"
 #include "cmd/perenniald/http/long_answers.h"
@@ -60,7 +60,7 @@ class Http {
     bool is_for_monitor = false;  // It waits for no long answer of another kind.
   };
   // `rights`: who the client is, as far as its connection shows that.
-  using Handler = std::function<Handled(const Request&, const core::ClientRights& rights)>;
+  using Handler = std::function<Handled(const Request&, const access::ClientRights& rights)>;
   // The counts of requests by route and status, for the metrics.
   using Counts = std::map<std::pair<std::string_view, unsigned>, uint64_t>;
 
@@ -69,7 +69,7 @@ class Http {
 
   // ---- What happened.
   // `share`: the address for which it counts: common::Newcomers.
-  core::Session& open(ConnId conn, Nanos now, core::ClientRights rights = {},
+  core::Session& open(ConnId conn, Nanos now, access::ClientRights rights = {},
                       const std::string& share = {});
   // common::Newcomers::on_read().
   void on_first_read(ConnId conn) { idle_.on_read(conn); }

@@ -38,7 +38,7 @@ struct ServerFacts {
   uint64_t disk_free_bytes = 0;
   std::optional<uint64_t> disk_free_files = {};  // None: the file system has no limit.
   uint64_t disk_low_water_bytes = 0;             // Below it puts are refused. 0: never.
-  core::AccessCounts access = {};
+  access::AccessCounts access = {};
   core::AnswerCounts answers = {};
   uint64_t body_cache_bytes = 0;
   uint64_t bytes_in = 0;  // Of clients of the queue.

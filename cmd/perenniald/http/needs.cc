@@ -8,7 +8,7 @@
 namespace perennial::http {
 
 std::string text_of(const Needs& needs) {
-  if (needs.verb()) return fmt::format("`{}`", core::name_of(*needs.verb()));
+  if (needs.verb()) return fmt::format("`{}`", access::name_of(*needs.verb()));
   std::vector<std::string> words;
   for (const std::string_view word : needs.commands()) {
     if (!word.empty()) words.push_back(fmt::format("`{}`", word));

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/users.h"
 #include "engine/types/command.h"
 
 namespace perennial::http {
@@ -25,7 +25,7 @@ class Needs {
     return nothing("nothing; before anybody signs in, too");
   }
   // A verb that belongs to no tube. It is asked for before the function of the row is called.
-  static constexpr Needs verb(core::Verb verb) { return Needs(verb, {}, {}); }
+  static constexpr Needs verb(access::Verb verb) { return Needs(verb, {}, {}); }
   // What the queue asks of a client that sends one of these commands. The function of the row
   // sends the command as such a client, or lets core judge it: Api::refused.
   template <typename... Commands>
@@ -35,7 +35,7 @@ class Needs {
   // The function of the row decides by what is asked for. `how`, in Markdown: by which rule.
   static constexpr Needs judged(std::string_view how) { return Needs({}, {}, how); }
 
-  constexpr std::optional<core::Verb> verb() const { return verb_; }
+  constexpr std::optional<access::Verb> verb() const { return verb_; }
   // Nobody is refused, whatever is asked for.
   constexpr bool is_nothing() const { return is_nothing_; }
   // The words of the commands. Those behind the last one are empty.
@@ -44,12 +44,12 @@ class Needs {
   constexpr std::string_view text() const { return text_; }
 
  private:
-  constexpr Needs(std::optional<core::Verb> verb,
+  constexpr Needs(std::optional<access::Verb> verb,
                   std::array<std::string_view, commands_max> commands, std::string_view text,
                   bool is_nothing = false)
       : verb_(verb), commands_(commands), text_(text), is_nothing_(is_nothing) {}
 
-  std::optional<core::Verb> verb_;
+  std::optional<access::Verb> verb_;
   std::array<std::string_view, commands_max> commands_;
   std::string_view text_;
   bool is_nothing_;

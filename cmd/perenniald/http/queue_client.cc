@@ -53,7 +53,7 @@ void QueueClient::collect() {
   wake_();
 }
 
-std::unique_ptr<QueueClient> QueueClients::open(core::ClientRights rights,
+std::unique_ptr<QueueClient> QueueClients::open(access::ClientRights rights,
                                                 std::function<void()> wake) {
   rights.is_internal = true;
   const ConnId id = next_id_++;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cmd/perenniald/core/client_rights.h"
+#include "cmd/perenniald/access/client_rights.h"
 #include "cmd/perenniald/core/session.h"
 #include "engine/types/basic.h"
 #include "engine/types/command.h"
@@ -59,13 +59,13 @@ class QueueClient {
 class QueueClients {
  public:
   struct Hooks {
-    std::function<core::Session&(ConnId conn, const core::ClientRights& rights)> open;
+    std::function<core::Session&(ConnId conn, const access::ClientRights& rights)> open;
     std::function<Nanos()> now;
   };
   explicit QueueClients(Hooks hooks) : hooks_(std::move(hooks)) {}
 
   // `wake` is called when an answer has come. The client does not outlive this.
-  std::unique_ptr<QueueClient> open(core::ClientRights rights, std::function<void()> wake);
+  std::unique_ptr<QueueClient> open(access::ClientRights rights, std::function<void()> wake);
 
   // Whether the connection is one of these. Sockets have lower ids.
   static bool owns(ConnId conn) { return conn >= first_id; }

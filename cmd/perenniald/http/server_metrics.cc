@@ -143,8 +143,8 @@ void add_clients(MetricsWriter& out, const EngineStats& stats, const ProcessFact
              "Connections that the server has closed: they spoke another protocol, or did not show "
              "who they are.");
   out.sample(process.connections_refused, {{"reason", "protocol"}});
-  for (size_t i = 0; i < core::sign_in_refusal_names.size(); ++i) {
-    out.sample(server.access.refused[i], {{"reason", core::sign_in_refusal_names[i]}});
+  for (size_t i = 0; i < access::sign_in_refusal_names.size(); ++i) {
+    out.sample(server.access.refused[i], {{"reason", access::sign_in_refusal_names[i]}});
   }
   out.family("perennial_connections_held", MetricType::Gauge, "",
              "Connections that are not read: their answers have not left, or their put waits for "
@@ -163,18 +163,18 @@ void add_security(MetricsWriter& out, const ServerFacts& server) {
   out.family("perennial_auth", MetricType::Counter, "",
              "Clients that showed who they are, wrong tokens, and what an address with too many of "
              "them was not asked. Requests of HTTP count each.");
-  for (size_t i = 0; i < core::sign_in_method_names.size(); ++i) {
-    const std::string_view method = core::sign_in_method_names[i];
-    const core::SignInCounts& counts = server.access.sign_ins[i];
+  for (size_t i = 0; i < access::sign_in_method_names.size(); ++i) {
+    const std::string_view method = access::sign_in_method_names[i];
+    const access::SignInCounts& counts = server.access.sign_ins[i];
     out.sample(counts.ok, {{"method", method}, {"result", "ok"}});
-    if (!core::has_secret(static_cast<core::SignInMethod>(i))) continue;
+    if (!access::has_secret(static_cast<access::SignInMethod>(i))) continue;
     out.sample(counts.failed, {{"method", method}, {"result", "failed"}});
     out.sample(counts.limited, {{"method", method}, {"result", "limited"}});
   }
   out.family("perennial_forbidden", MetricType::Counter, "",
              "Commands that no grant allows, by the verb that would have allowed them.");
-  for (size_t i = 0; i < core::verb_rows.size(); ++i) {
-    out.sample(server.access.forbidden[i], {{"verb", core::verb_rows[i].name}});
+  for (size_t i = 0; i < access::verb_rows.size(); ++i) {
+    out.sample(server.access.forbidden[i], {{"verb", access::verb_rows[i].name}});
   }
   out.family("perennial_tls_handshakes", MetricType::Counter, "",
              "Handshakes of TLS. A client that leaves without a word is not counted.");

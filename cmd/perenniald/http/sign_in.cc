@@ -59,13 +59,13 @@ bool is_cross_site(const Request& request, const Caller& caller) {
   return caller.is_by_cookie();
 }
 
-Caller SignIns::caller(const Request& request, const core::ClientRights& rights) {
-  Caller out = {.users = hooks_.users(), .rights = rights};
+Caller SignIns::caller(const Request& request, const access::ClientRights& rights) {
+  Caller out = {.users = gate_.users(), .rights = rights};
   if (out.users == nullptr) return out;
   if (const std::string_view shown = request.field("authorization"); shown.starts_with(bearer)) {
     const std::string_view token = shown.substr(bearer.size());
     if (!rights.may_send_token) return out;
-    out.user = hooks_.user_of_token(token, core::SignInMethod::Bearer, rights.address);
+    out.user = gate_.user_of_token(token, access::SignInMethod::Bearer, rights.address, now_());
     if (out.user != nullptr) out.rights.identity = common::token_record(token);
     return out;
   }
@@ -77,26 +77,28 @@ Caller SignIns::caller(const Request& request, const core::ClientRights& rights)
     }
   }
   out.user = out.users->by_identity(out.rights.identity);
-  if (out.user != nullptr && !out.is_by_cookie()) hooks_.on_shown(*out.user, rights);
+  if (out.user != nullptr && !out.is_by_cookie()) {
+    gate_.on_shown(*out.user, rights.identity, rights.address, now_());
+  }
   return out;
 }
 
 // With the same users a token, a certificate and a process stand for the same user.
 bool SignIns::is_current(const Caller& caller) {
-  if (hooks_.users() != caller.users) return false;
+  if (gate_.users() != caller.users) return false;
   return !caller.is_by_cookie() || find(*caller.cookie) != nullptr;
 }
 
 void SignIns::on_users() {
-  const std::shared_ptr<const core::Users> users = hooks_.users();
+  const std::shared_ptr<const access::Users> users = gate_.users();
   std::erase_if(sessions_, [&](const auto& each) {
-    const core::User* const user = users->by_identity(core::Identity(each.second.token));
+    const access::User* const user = users->by_identity(access::Identity(each.second.token));
     return user == nullptr || user->name != each.second.user;
   });
 }
 
 const SignIns::Signed* SignIns::find(const common::TokenHash& cookie) {
-  const Nanos now = hooks_.now();
+  const Nanos now = now_();
   forget_old(now);
   const auto found = sessions_.find(cookie);
   if (found == sessions_.end()) return nullptr;
@@ -105,15 +107,15 @@ const SignIns::Signed* SignIns::find(const common::TokenHash& cookie) {
 }
 
 std::optional<std::string> SignIns::sign_in(std::string_view token, const Request& request,
-                                            const core::ClientRights& rights) {
-  const core::User* const user =
+                                            const access::ClientRights& rights) {
+  const access::User* const user =
       rights.may_send_token
-          ? hooks_.user_of_token(token, core::SignInMethod::Cookie, rights.address)
+          ? gate_.user_of_token(token, access::SignInMethod::Cookie, rights.address, now_())
           : nullptr;
   if (user == nullptr) return std::nullopt;
   const Result<std::string> secret = common::make_token("console");
   if (!secret.ok()) return std::nullopt;
-  const Nanos now = hooks_.now();
+  const Nanos now = now_();
   forget_old(now);
   if (sessions_.size() >= sessions_max) {
     sessions_.erase(std::ranges::min_element(
@@ -124,7 +126,7 @@ std::optional<std::string> SignIns::sign_in(std::string_view token, const Reques
   return set_cookie(cookie_name(request, rights.is_tls), *secret, life, rights.is_tls);
 }
 
-std::string SignIns::sign_out(const Request& request, const core::ClientRights& rights) {
+std::string SignIns::sign_out(const Request& request, const access::ClientRights& rights) {
   sessions_.erase(common::token_hash(cookie_of(request, rights.is_tls)));
   return set_cookie(cookie_name(request, rights.is_tls), "", 0, rights.is_tls);
 }

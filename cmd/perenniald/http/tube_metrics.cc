@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/users.h"
 
 namespace perennial::http {
 namespace {
@@ -44,14 +44,14 @@ using Groups = std::vector<std::pair<std::string, std::string>>;
 
 const std::string* group_of(const Groups& groups, std::string_view tube) {
   for (const auto& [pattern, name] : groups) {
-    if (name == tube || core::fits_pattern(pattern, tube)) return &name;
+    if (name == tube || access::fits_pattern(pattern, tube)) return &name;
   }
   return nullptr;
 }
 
 bool fits_any(const std::vector<std::string>& patterns, std::string_view tube) {
   return std::ranges::any_of(
-      patterns, [&](const std::string& pattern) { return core::fits_pattern(pattern, tube); });
+      patterns, [&](const std::string& pattern) { return access::fits_pattern(pattern, tube); });
 }
 
 struct TimesFamily {
@@ -86,7 +86,7 @@ bool TubeCollector::step(engine::EngineView engine) {
   for (size_t looked_at = 0; looked_at < tubes_per_step; ++looked_at, ++next_) {
     if (next_ >= engine.tube_numbers()) break;
     std::optional<TubeStats> tube = engine.tube_statistics(next_);
-    if (tube && core::fits_pattern(choice_.match, tube->name)) add(std::move(*tube));
+    if (tube && access::fits_pattern(choice_.match, tube->name)) add(std::move(*tube));
   }
   return false;
 }
@@ -205,7 +205,7 @@ bool TubeTimesFamilies::step(MetricsWriter& out, const engine::TimesByName& reco
     last_ = record->first;
     if (asked_ != nullptr) {
       const bool is_asked_for = !record->second.is_group && listed_ < asked_->tubes_max &&
-                                core::fits_pattern(asked_->match, last_);
+                                access::fits_pattern(asked_->match, last_);
       if (!is_asked_for) continue;
     }
     ++listed_;

@@ -14,7 +14,7 @@
 
 namespace perennial::http {
 
-// Under which name a tube has series. Patterns are those of core::fits_pattern().
+// Under which name a tube has series. Patterns are those of access::fits_pattern().
 struct TubeChoice {
   // Tubes that fit one of these come first.
   std::vector<std::string> first = {};

@@ -17,23 +17,23 @@
 namespace perennial::perenniald {
 namespace {
 
-std::optional<core::PeerProcess> process_of(int fd) {
+std::optional<access::PeerProcess> process_of(int fd) {
   ucred peer{};
   socklen_t length = sizeof peer;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return std::nullopt;
-  return core::PeerProcess{.uid = peer.uid, .gid = peer.gid};
+  return access::PeerProcess{.uid = peer.uid, .gid = peer.gid};
 }
 
-core::Identity identity_of(const ListenerConfig* listener, const AcceptedSocket& socket,
-                           const PeerIdentity* peer) {
-  if (listener != nullptr && !listener->user.empty()) return core::UserName{listener->user};
+access::Identity identity_of(const ListenerConfig* listener, const AcceptedSocket& socket,
+                             const PeerIdentity* peer) {
+  if (listener != nullptr && !listener->user.empty()) return access::UserName{listener->user};
   if (peer != nullptr) {
-    return core::CertificateNames{
+    return access::CertificateNames{
         .uris = peer->uris, .dns = peer->dns, .common_name = peer->common_name};
   }
   if (!socket.is_unix) return {};
-  const std::optional<core::PeerProcess> process = process_of(socket.fd);
-  return process ? core::Identity(*process) : core::Identity();
+  const std::optional<access::PeerProcess> process = process_of(socket.fd);
+  return process ? access::Identity(*process) : access::Identity();
 }
 
 std::string text_of_client(const std::optional<common::IpAddress>& address) {
@@ -58,19 +58,19 @@ std::string http_problem(const Config& config, const ListenerConfig& listener, b
 
 }  // namespace
 
-std::shared_ptr<const core::Users> load_users(const Config& config, Problems& problems) {
+std::shared_ptr<const access::Users> load_users(const Config& config, Problems& problems) {
   const size_t before = problems.size();
-  std::vector<core::User> users = config.users;
+  std::vector<access::User> users = config.users;
   if (!config.users_file.empty()) {
     for (std::string& problem : read_users_file(users, config.users_file)) {
       problems.push_back(std::move(problem));
     }
   }
-  for (const std::string& problem : core::Users::problems(users)) {
+  for (const std::string& problem : access::Users::problems(users)) {
     problems.push_back("users: " + problem);
   }
   const auto is_there = [&](const std::string& name) {
-    return std::ranges::any_of(users, [&](const core::User& user) { return user.name == name; });
+    return std::ranges::any_of(users, [&](const access::User& user) { return user.name == name; });
   };
   for (const ListenerConfig& listener : config.listeners) {
     if (listener.user.empty() || is_there(listener.user)) continue;
@@ -86,11 +86,11 @@ std::shared_ptr<const core::Users> load_users(const Config& config, Problems& pr
   if (problems.size() > before) return nullptr;
   // A file of users that holds none is no invitation to everybody.
   if (users.empty() && config.users_file.empty()) return nullptr;
-  return std::make_shared<const core::Users>(std::move(users));
+  return std::make_shared<const access::Users>(std::move(users));
 }
 
 void warn_of_open_sockets(const Config& config, const std::vector<BoundSocket>& sockets,
-                          const core::Users* users) {
+                          const access::Users* users) {
   if (users != nullptr) return;
   for (const BoundSocket& socket : sockets) {
     const std::optional<size_t> listener = socket.listener();
@@ -103,8 +103,8 @@ void warn_of_open_sockets(const Config& config, const std::vector<BoundSocket>& 
   }
 }
 
-core::ClientRights client_rights(const Config& config, const AcceptedSocket& socket,
-                                 const PeerIdentity* peer) {
+access::ClientRights client_rights(const Config& config, const AcceptedSocket& socket,
+                                   const PeerIdentity* peer) {
   const ListenerConfig* const listener =
       socket.listener ? &config.listeners[*socket.listener] : nullptr;
   const bool is_tls = listener != nullptr && listener->tls;
@@ -145,9 +145,9 @@ bool is_proxy(const http::Proxies& proxies, const AcceptedSocket& socket) {
   return socket.address && proxies.holds(*socket.address);
 }
 
-core::ClientRights forwarded_rights(const Config& config, const http::Forwarded& client,
-                                    const core::ClientRights& rights) {
-  core::ClientRights out = rights;
+access::ClientRights forwarded_rights(const Config& config, const http::Forwarded& client,
+                                      const access::ClientRights& rights) {
+  access::ClientRights out = rights;
   const bool is_local = client.address && common::is_local(*client.address);
   if (client.address) {
     out.address = text_of_client(client.address);
@@ -163,7 +163,7 @@ core::ClientRights forwarded_rights(const Config& config, const http::Forwarded&
   return out;
 }
 
-void log_audit(const core::AuditEvent& event) {
+void log_audit(const access::AuditEvent& event) {
   const std::string_view subject =
       std::string_view(event.subject).substr(0, http::AuditLines::subject_bytes_max);
   log(Level::Info, "audit",

@@ -13,9 +13,9 @@
 namespace perennial::perenniald {
 namespace {
 
-using core::User;
-using core::Users;
-using core::Verb;
+using access::User;
+using access::Users;
+using access::Verb;
 
 // One address, and how its clients may show who they are.
 struct Entrance {
@@ -108,9 +108,9 @@ std::vector<std::string> proofs_of(const User& user) {
   return out;
 }
 
-std::string names_of(core::VerbSet verbs, bool of_tubes) {
+std::string names_of(access::VerbSet verbs, bool of_tubes) {
   std::vector<std::string_view> names;
-  for (const core::VerbRow& row : core::verb_rows) {
+  for (const access::VerbRow& row : access::verb_rows) {
     if (row.is_of_tubes == of_tubes && verbs.holds(row.verb)) names.push_back(row.name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
@@ -118,8 +118,8 @@ std::string names_of(core::VerbSet verbs, bool of_tubes) {
 
 std::vector<std::string> rights_of(const User& user) {
   std::vector<std::string> out;
-  core::VerbSet of_server;
-  for (const core::Grant& grant : user.grants) {
+  access::VerbSet of_server;
+  for (const access::Grant& grant : user.grants) {
     const std::string verbs = names_of(grant.verbs, true);
     if (!verbs.empty() && !grant.tubes.empty()) {
       out.push_back(fmt::format("{} on {}", verbs, fmt::join(grant.tubes, ", ")));
@@ -142,7 +142,7 @@ std::vector<std::string> remarks_on(const User& user, const std::vector<Entrance
                                   : "no listener takes what it can show"));
   }
   if (rights_of(user).empty()) out.push_back(user.name + " may do nothing: it has no grants");
-  const auto consumes = [](const core::Grant& grant) { return grant.verbs.holds(Verb::Consume); };
+  const auto consumes = [](const access::Grant& grant) { return grant.verbs.holds(Verb::Consume); };
   if (std::ranges::any_of(user.grants, consumes) &&
       !user.verbs_on("default").holds(Verb::Consume)) {
     out.push_back(user.name +

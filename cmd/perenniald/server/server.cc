@@ -82,7 +82,7 @@ Server::Loop::~Loop() {
 }
 
 Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListeners tls,
-               std::shared_ptr<const core::Users> users, const Descriptors& descriptors,
+               std::shared_ptr<const access::Users> users, const Descriptors& descriptors,
                std::function<Invocation()> read_settings)
     : config_(config),
       read_settings_(std::move(read_settings)),
@@ -92,21 +92,11 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
       descriptors_(descriptors),
       core_(make_core_options()),
       queue_clients_(
-          {.open = [this](ConnId conn, const core::ClientRights& rights) -> core::Session& {
+          {.open = [this](ConnId conn, const access::ClientRights& rights) -> core::Session& {
              return core_.open(conn, clock_.now(), rights);
            },
            .now = [this] { return clock_.now(); }}),
-      sign_ins_({.users = [this] { return core_.users(); },
-                 .user_of_token =
-                     [this](std::string_view token, core::SignInMethod method,
-                            const std::string& address) {
-                       return core_.user_of_token(token, method, address, clock_.now());
-                     },
-                 .on_shown =
-                     [this](const core::User& user, const core::ClientRights& rights) {
-                       core_.on_shown(user, rights.identity, rights.address, clock_.now());
-                     },
-                 .now = [this] { return clock_.now(); }}),
+      sign_ins_(core_.gate(), [this] { return clock_.now(); }),
       metric_sources_(make_metric_sources()),
       api_sources_(make_api_sources()),
       api_(api_sources_),
@@ -125,7 +115,7 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
              .is_unread = [this](ConnId conn) { return connections_.is_unread(conn); },
              .output_bytes_max = config.output_total_bytes_max,
              .hsts_seconds = config.http_hsts_seconds},
-            [this](const http::Request& request, const core::ClientRights& rights) {
+            [this](const http::Request& request, const access::ClientRights& rights) {
               if (!rights.is_proxy) return routes_.handle(request, rights);
               const http::Forwarded client = http::forwarded_of(request, proxies_);
               return routes_.handle(request, forwarded_rights(config_, client, rights));
@@ -223,7 +213,7 @@ core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
   const bool is_for_queue = socket.role == ListenerRole::Queue;
   if (socket.to_leader || (is_for_queue && !serves_queue())) return standby_->open(conn, socket);
   if (socket.role == ListenerRole::Http) {
-    core::ClientRights rights = client_rights(config_, socket, peer);
+    access::ClientRights rights = client_rights(config_, socket, peer);
     rights.is_proxy = is_proxy(proxies_, socket);
     const std::string share = rights.is_proxy ? std::string() : share_of(socket);
     if (connections_.count() > descriptors_.connections + places_of_this_machine) {
@@ -249,7 +239,7 @@ core::Options Server::make_core_options() {
       .connections_max = unidentified_max,
       .per_address_max = std::max<size_t>(unidentified_max / 2, 1),
       .is_unread = [this](ConnId conn) { return connections_.is_unread(conn); }};
-  options.audit = [this](const core::AuditEvent& event) { audit(event); };
+  options.audit = [this](const access::AuditEvent& event) { audit(event); };
   options.on_signed_in = [this](ConnId conn) { connections_.leave_share(conn); };
   options.process_facts = [this] { return process_facts(); };
   options.store_facts = [this] { return store_facts(); };
@@ -326,7 +316,7 @@ http::ServerFacts Server::server_facts() {
       .resident_bytes = resident_bytes(),
       .descriptors_open = descriptors_open(),
       .descriptors_max = descriptors_max(),
-      .access = core_.access_counts(),
+      .access = core_.gate().counts(),
       .answers = core_.answer_counts(),
       .body_cache_bytes = core_.body_cache_bytes(),
       .bytes_in = connections_.queue_bytes().in,
@@ -372,10 +362,10 @@ http::ApiSources Server::make_api_sources() {
               },
           .configuration = [this] { return print_config(config_); },
           .audit_lines = audit_lines_,
-          .audit = [this](const core::AuditEvent& event) { audit(event); },
+          .audit = [this](const access::AuditEvent& event) { audit(event); },
           .refused =
-              [this](const core::AuditEvent& event, std::optional<core::Verb> missing) {
-                core_.on_refused(event, missing, clock_.now());
+              [this](const access::AuditEvent& event, std::optional<access::Verb> missing) {
+                core_.gate().on_refused(event, missing, clock_.now());
               },
           .reload = [this] { return reload(); }};
 }
@@ -405,7 +395,7 @@ StoreFacts Server::store_facts() const {
   return facts;
 }
 
-void Server::audit(const core::AuditEvent& event) {
+void Server::audit(const access::AuditEvent& event) {
   log_audit(event);
   audit_lines_.add(event, clock_.now());
 }

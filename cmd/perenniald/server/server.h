@@ -61,7 +61,7 @@ class Server {
   // `users`: null if everybody may do everything. `read_settings`: reads the flags and the file
   // again.
   Server(const Config& config, std::vector<BoundSocket> sockets, TlsListeners tls,
-         std::shared_ptr<const core::Users> users, const Descriptors& descriptors,
+         std::shared_ptr<const access::Users> users, const Descriptors& descriptors,
          std::function<Invocation()> read_settings);
 
   // Serves until a signal ends it. Returns the exit code.
@@ -102,7 +102,7 @@ class Server {
   void tell_shared_settings();
   // Why the file could not be used. Empty: it is in use.
   std::string reload_users();
-  void audit(const core::AuditEvent& event);
+  void audit(const access::AuditEvent& event);
   void start_handles();
   bool listen(const Acceptor::Choice& is_chosen);
   bool become_member();

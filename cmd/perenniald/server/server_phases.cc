@@ -327,7 +327,7 @@ std::vector<http::FileRead> Server::reload() {
 
 // To the other nodes, as digests.
 void Server::tell_shared_settings() {
-  member_->set_shared_settings(shared_settings(config_, core_.users().get()));
+  member_->set_shared_settings(shared_settings(config_, core_.gate().users().get()));
 }
 
 std::string Server::reload_settings() {
@@ -355,7 +355,7 @@ std::string Server::reload_settings() {
 // With a bad file the users stay as they are.
 std::string Server::reload_users() {
   Problems problems;
-  std::shared_ptr<const core::Users> users = load_users(config_, problems);
+  std::shared_ptr<const access::Users> users = load_users(config_, problems);
   users_are_current_ = users != nullptr;
   if (users == nullptr) {
     std::string error = fmt::format("{}", fmt::join(problems, "; "));

@@ -32,10 +32,10 @@ std::string content_of(const std::string& path) {
 }
 
 // In which order they are written does not matter.
-std::string text_of(const core::Users* users) {
+std::string text_of(const access::Users* users) {
   if (users == nullptr) return "none";
-  std::vector<core::User> all = users->all();
-  std::ranges::sort(all, {}, &core::User::name);
+  std::vector<access::User> all = users->all();
+  std::ranges::sort(all, {}, &access::User::name);
   return users_text(all);
 }
 
@@ -61,7 +61,8 @@ std::string ways_in(const Config& config) {
 
 }  // namespace
 
-std::map<std::string, std::string> shared_settings(const Config& config, const core::Users* users) {
+std::map<std::string, std::string> shared_settings(const Config& config,
+                                                   const access::Users* users) {
   std::map<std::string, std::string> texts;
   for (const std::string_view key : keys) {
     texts.emplace(key, config_text(config, config_field(key)));

@@ -27,14 +27,15 @@ inline std::unique_ptr<Answer> not_found(std::string_view message) {
 
 // What the caller may do with the server as a whole.
 inline Json may_json(const Caller& caller) {
-  return {{"monitor", caller.may(core::Verb::Monitor)}, {"admin", caller.may(core::Verb::Admin)}};
+  return {{"monitor", caller.may(access::Verb::Monitor)},
+          {"admin", caller.may(access::Verb::Admin)}};
 }
 // What it may do with one tube.
 inline Json may_json(const Caller& caller, std::string_view tube) {
-  const core::VerbSet verbs =
-      caller.user != nullptr ? caller.user->verbs_on(tube) : core::VerbSet();
+  const access::VerbSet verbs =
+      caller.user != nullptr ? caller.user->verbs_on(tube) : access::VerbSet();
   Json may = Json::object();
-  for (const core::VerbRow& row : core::verb_rows) {
+  for (const access::VerbRow& row : access::verb_rows) {
     if (!row.is_of_tubes) continue;
     may[std::string(row.name)] = caller.users == nullptr || verbs.holds(row.verb);
   }

@@ -46,8 +46,8 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, std::strin
   return names;
 }
 
-constexpr Needs of_monitors = Needs::verb(core::Verb::Monitor);
-constexpr Needs of_admins = Needs::verb(core::Verb::Admin);
+constexpr Needs of_monitors = Needs::verb(access::Verb::Monitor);
+constexpr Needs of_admins = Needs::verb(access::Verb::Admin);
 constexpr Needs of_operations =
     Needs::nothing("nothing; only operations on tubes with `manage` are there");
 constexpr Needs of_everybody = Needs::nothing_of_anybody();
@@ -147,28 +147,28 @@ void Api::on_time() {
   body_windows_.on_time(sources_.now());
 }
 
-Api::Made Api::forbidden(const Ask& ask, core::Verb missing, std::string subject) {
+Api::Made Api::forbidden(const Ask& ask, access::Verb missing, std::string subject) {
   on_refused(ask, missing, std::move(subject));
   return refuse(Status::Forbidden, "No grant of the user allows this.");
 }
 
 // As in the queue a job that is hidden is counted as one that is not there.
 Api::Made Api::refused(const Ask& ask, const Command& command, std::string_view absent) {
-  const core::Judgement judgement = ask.caller.judged(command, sources_.server.engine);
+  const access::Judgement judgement = ask.caller.judged(command, sources_.server.engine);
   switch (judgement.verdict) {
-    case core::Verdict::Allowed:
+    case access::Verdict::Allowed:
       break;
-    case core::Verdict::Forbidden:
-      return forbidden(ask, judgement.missing, core::subject_of(command));
-    case core::Verdict::Hidden:
-      on_refused(ask, std::nullopt, core::subject_of(command));
+    case access::Verdict::Forbidden:
+      return forbidden(ask, judgement.missing, access::subject_of(command));
+    case access::Verdict::Hidden:
+      on_refused(ask, std::nullopt, access::subject_of(command));
       return not_found(absent);
   }
   return nullptr;
 }
 
 // As for commands there is an audit where there are users.
-void Api::on_refused(const Ask& ask, std::optional<core::Verb> missing, std::string subject) {
+void Api::on_refused(const Ask& ask, std::optional<access::Verb> missing, std::string subject) {
   if (ask.caller.users == nullptr) return;
   const std::string action = fmt::format("{} {}", ask.route.method, ask.route.path);
   sources_.refused({.action = action,
@@ -180,9 +180,9 @@ void Api::on_refused(const Ask& ask, std::optional<core::Verb> missing, std::str
 }
 
 void Api::audit_other(std::string_view action, const Request& request, const Caller& caller,
-                      std::optional<core::Verb> missing) {
+                      std::optional<access::Verb> missing) {
   if (caller.users == nullptr) return;
-  core::AuditEvent event = {
+  access::AuditEvent event = {
       .action = action,
       .user = caller.user != nullptr ? std::string_view(caller.user->name) : std::string_view(),
       .from = caller.rights.address,
@@ -219,7 +219,8 @@ Http::Handled Api::handle(const Request& request, const Caller& caller) {
                                                  "A page of another site may not change "
                                                  "anything here."))};
     }
-    if (const std::optional<core::Verb> verb = row.route.needs.verb(); verb && !caller.may(*verb)) {
+    if (const std::optional<access::Verb> verb = row.route.needs.verb();
+        verb && !caller.may(*verb)) {
       return {route, forbidden(ask, *verb)};
     }
     return {route, (this->*row.function)(ask)};

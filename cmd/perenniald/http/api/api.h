@@ -53,7 +53,7 @@ class Api {
   // A line of the audit for a request beyond the API's paths. `missing`: the verb for want of which
   // it is refused, which counts it; none: it is allowed. Nothing without users.
   void audit_other(std::string_view action, const Request& request, const Caller& caller,
-                   std::optional<core::Verb> missing);
+                   std::optional<access::Verb> missing);
   // Once a second.
   void on_time();
   // How many streams of events are open.
@@ -125,12 +125,12 @@ class Api {
   // ---- api.cc
   // Refuses what no grant of the caller allows, counts that by the verb that is missing, and writes
   // a line of the audit. `subject`: the tube, "job 7", or nothing.
-  Made forbidden(const Ask& ask, core::Verb missing, std::string subject = {});
+  Made forbidden(const Ask& ask, access::Verb missing, std::string subject = {});
   // Refuses what the queue would refuse if the caller sent it this command. Null: it is allowed.
   // `absent`: what a job that is not there is answered, and one that the caller may not see.
   Made refused(const Ask& ask, const Command& command,
                std::string_view absent = "There is no such job.");
-  void on_refused(const Ask& ask, std::optional<core::Verb> missing, std::string subject);
+  void on_refused(const Ask& ask, std::optional<access::Verb> missing, std::string subject);
   // Writes a line of the audit for a change that is no command of the queue.
   void audit_change(const Ask& ask, std::string_view action, std::string subject);
   // An answer to commands of which the last one must be answered with `hoped`. `value` is the
@@ -143,7 +143,7 @@ class Api {
               std::function<Json(const wire::ClientReply&)> value, Refusal refusal);
   // Tells a job that is not there (404) from one whose state is `forbidding` (409), but only to a
   // caller who has this verb on the tube of the job.
-  Refusal refusal_for(const Ask& ask, JobId id, core::Verb verb,
+  Refusal refusal_for(const Ask& ask, JobId id, access::Verb verb,
                       std::vector<JobState> forbidding) const;
 
   Json server_json() const;

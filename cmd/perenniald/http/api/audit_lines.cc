@@ -6,7 +6,7 @@
 
 namespace perennial::http {
 
-void AuditLines::add(const core::AuditEvent& event, Nanos now) {
+void AuditLines::add(const access::AuditEvent& event, Nanos now) {
   std::deque<Line>& lines = event.user.empty() ? of_unknown_ : lines_;
   if (lines.size() == (event.user.empty() ? kept_of_unknown_max : kept_max)) lines.pop_front();
   lines.push_back({.at = now,

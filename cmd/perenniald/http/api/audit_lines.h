@@ -18,7 +18,7 @@ class AuditLines {
   // What a line shows of the subject of an event, which may be a client's text.
   static constexpr size_t subject_bytes_max = 200;
 
-  void add(const core::AuditEvent& event, Nanos now);
+  void add(const access::AuditEvent& event, Nanos now);
   // The newest first.
   Json to_json(Nanos now) const;
 

@@ -61,7 +61,7 @@ Api::Made Api::change(const Ask& ask, std::vector<QueueCommand> commands, Word h
 }
 
 // The queue answers NOT_FOUND for both. Whoever may not do this to the job is told of none.
-Api::Refusal Api::refusal_for(const Ask& ask, JobId id, core::Verb verb,
+Api::Refusal Api::refusal_for(const Ask& ask, JobId id, access::Verb verb,
                               std::vector<JobState> forbidding) const {
   const std::optional<JobStats> before = sources_.server.engine.job_statistics(id);
   if (!before || !ask.caller.may_on(before->tube, verb)) return refusal_of;
@@ -92,7 +92,7 @@ Api::Made Api::sign_in(const Ask& ask) {
   if (!cookie) {
     return answer_now(problem_response(Status::Unauthorized, "The token is not known."));
   }
-  const core::User* const user = ask.caller.users->by_token(token);
+  const access::User* const user = ask.caller.users->by_token(token);
   Response response = json_response(Status::Ok, {{"user", user->name}});
   response.fields = {{"Set-Cookie", *cookie}};
   return answer_now(std::move(response));
@@ -152,7 +152,7 @@ Api::Made Api::delete_job(const Ask& ask) {
       [](const auto&) {
         return Json{{"deleted", true}};
       },
-      refusal_for(ask, *id, core::Verb::Manage, {JobState::Reserved}));
+      refusal_for(ask, *id, access::Verb::Manage, {JobState::Reserved}));
 }
 
 Api::Made Api::kick_job(const Ask& ask) {
@@ -165,7 +165,7 @@ Api::Made Api::kick_job(const Ask& ask) {
       [](const auto&) {
         return Json{{"kicked", true}};
       },
-      refusal_for(ask, *id, core::Verb::Manage, {JobState::Reserved, JobState::Ready}));
+      refusal_for(ask, *id, access::Verb::Manage, {JobState::Reserved, JobState::Ready}));
 }
 
 // Only a job that is reserved can be buried, so the client reserves it first.
@@ -182,7 +182,7 @@ Api::Made Api::bury_job(const Ask& ask) {
       [](const auto&) {
         return Json{{"buried", true}};
       },
-      refusal_for(ask, *id, core::Verb::Consume, {JobState::Reserved, JobState::Ready}));
+      refusal_for(ask, *id, access::Verb::Consume, {JobState::Reserved, JobState::Ready}));
 }
 
 Api::Made Api::change_job(const Ask& ask) {
@@ -205,7 +205,7 @@ Api::Made Api::change_job(const Ask& ask) {
       [](const auto&) {
         return Json{{"changed", true}};
       },
-      refusal_for(ask, id, core::Verb::Manage, {JobState::Reserved}));
+      refusal_for(ask, id, access::Verb::Manage, {JobState::Reserved}));
 }
 
 Api::Made Api::pause_tube(const Ask& ask) {

@@ -40,7 +40,7 @@ class CommandAnswer final : public Answer {
 
  private:
   QueueClients& queue_;
-  const core::ClientRights rights_;
+  const access::ClientRights rights_;
   const std::vector<QueueCommand> commands_;
   const OfReplies finish_;
   std::unique_ptr<QueueClient> client_;

@@ -12,7 +12,7 @@ Json JobView::of(const JobStats& job) const {
   Json value = job_json(job);
   value["may"] = may_json(caller_, job.tube);
   if (job.holder == 0 || QueueClients::owns(job.holder)) return value;
-  if (!caller_.may(core::Verb::Admin)) return value;
+  if (!caller_.may(access::Verb::Admin)) return value;
   const std::string_view user = sources_.user_of(job.holder);
   value["held_by"] = {{"id", fmt::format("{}", job.holder)},
                       {"address", sources_.address_of(job.holder)},

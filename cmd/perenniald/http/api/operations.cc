@@ -157,7 +157,8 @@ Json Operations::json_of(uint64_t id, const Operation& operation) const {
 std::optional<Json> Operations::find(const Caller& caller, uint64_t id) {
   reap();
   const auto found = operations_.find(id);
-  if (found == operations_.end() || !caller.may_on(found->second.asked.tube, core::Verb::Manage)) {
+  if (found == operations_.end() ||
+      !caller.may_on(found->second.asked.tube, access::Verb::Manage)) {
     return std::nullopt;
   }
   return json_of(id, found->second);
@@ -182,7 +183,7 @@ Json Operations::list(const Caller& caller) {
   reap();
   Json out = Json::array();
   for (auto at = operations_.rbegin(); at != operations_.rend(); ++at) {
-    if (caller.may_on(at->second.asked.tube, core::Verb::Manage)) {
+    if (caller.may_on(at->second.asked.tube, access::Verb::Manage)) {
       out.push_back(json_of(at->first, at->second));
     }
   }

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "cmd/common/list.h"
-#include "cmd/perenniald/core/access.h"
+#include "cmd/perenniald/access/rules.h"
 #include "cmd/perenniald/http/api/answers.h"
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/api/commands.h"
@@ -27,7 +27,7 @@
 namespace perennial::http {
 namespace {
 
-using core::Verb;
+using access::Verb;
 
 constexpr uint64_t window_max = 64 << 10;
 
@@ -96,7 +96,7 @@ Api::Made Api::tubes(const Ask& ask) {
   TubesAsked asked = {.match = query.text("match").value_or(""),
                       .limit = query.number("limit", page_default, 1, page_max),
                       .offset = query.number("offset", 0, 0, UINT32_MAX)};
-  if (asked.match.size() > core::pattern_bytes_max) query.add_problem("match is too long.");
+  if (asked.match.size() > access::pattern_bytes_max) query.add_problem("match is too long.");
   const std::string sort = query.text("sort").value_or("name");
   if (sort != "name") {
     asked.column = tube_column(sort);

@@ -14,7 +14,7 @@
 namespace perennial::http {
 namespace {
 
-using core::Verb;
+using access::Verb;
 
 // The counts of the buckets, and of what lies beyond the last one.
 Json counts_of(const HistogramView& view) {

@@ -47,9 +47,9 @@ struct ApiSources {
   std::function<std::string()> configuration;  // The settings in force, as YAML, without secrets.
   const AuditLines& audit_lines;
   // Writes a line of the audit, for what no command of the queue does.
-  std::function<void(const core::AuditEvent&)> audit;
-  // Core::on_refused.
-  std::function<void(const core::AuditEvent&, std::optional<core::Verb> missing)> refused;
+  std::function<void(const access::AuditEvent&)> audit;
+  // Gate::on_refused.
+  std::function<void(const access::AuditEvent&, std::optional<access::Verb> missing)> refused;
   // Reads the files of users and of TLS again, as SIGHUP does. Those that cannot be used change
   // nothing.
   std::function<std::vector<FileRead>()> reload;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/perenniald/core/access.h"
+#include "cmd/perenniald/access/rules.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/api/row_text.h"
 
@@ -114,7 +114,7 @@ class TubesPage final : public Answer {
     }
   }
   bool fits(std::string_view name) const {
-    return asked_.match.empty() || core::fits_pattern(asked_.match, name);
+    return asked_.match.empty() || access::fits_pattern(asked_.match, name);
   }
   void keep(Run&& run) {
     const auto first = [this](const Found& one, const Found& other) {

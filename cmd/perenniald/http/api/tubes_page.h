@@ -20,7 +20,7 @@ struct TubeColumn {
 const TubeColumn* tube_column(std::string_view name);
 
 struct TubesAsked {
-  std::string match;                   // A pattern of core::fits_pattern(). Empty: all tubes.
+  std::string match;                   // A pattern of access::fits_pattern(). Empty: all tubes.
   const TubeColumn* column = nullptr;  // Null: by name.
   bool is_descending = false;
   uint64_t limit = page_default;

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "cmd/common/network.h"
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/users.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/routes/pages.h"
 
@@ -79,7 +79,7 @@ Http::Handled tube_metrics_answer(const MetricSources& sources, const Request& r
   TubeChoice choice;
   const std::vector<std::string> patterns = query_values(request.query, "match");
   if (!patterns.empty()) choice.match = patterns.front();
-  bool is_good = choice.match.size() <= core::pattern_bytes_max;
+  bool is_good = choice.match.size() <= access::pattern_bytes_max;
   if (const std::vector<std::string> limits = query_values(request.query, "limit");
       !limits.empty()) {
     const std::string& text = limits.front();
@@ -113,8 +113,8 @@ Http::Handled refuse_unloaded(const Request& request, const ClusterHealth& clust
 }
 
 // 401 asks whoever is unknown for a token; a user who has not the grant needs another one.
-Http::Handled needs_grant(std::string_view path, core::Verb needed, const Caller& caller) {
-  const std::string_view verb = core::name_of(needed);
+Http::Handled needs_grant(std::string_view path, access::Verb needed, const Caller& caller) {
+  const std::string_view verb = access::name_of(needed);
   if (caller.user != nullptr) {
     return short_answer(path, {.status = Status::Forbidden,
                                .body = fmt::format("The grant {} is needed.\n", verb)});
@@ -135,12 +135,12 @@ Http::Handled not_allowed(std::string_view path, std::string_view allowed) {
 }  // namespace
 
 const Routes::Row Routes::rows[] = {
-    {"/cluster/", Needs::verb(core::Verb::Admin), &Routes::for_nodes, "GET"},
+    {"/cluster/", Needs::verb(access::Verb::Admin), &Routes::for_nodes, "GET"},
     {"/livez", Needs::nothing_of_anybody(), &Routes::live},
     {"/readyz", Needs::nothing_of_anybody(), &Routes::ready},
     {"/leader", Needs::nothing_of_anybody(), &Routes::leads},
-    {"/metrics", Needs::verb(core::Verb::Monitor), &Routes::metrics},
-    {"/metrics/tubes", Needs::verb(core::Verb::Monitor), &Routes::metrics_of_tubes},
+    {"/metrics", Needs::verb(access::Verb::Monitor), &Routes::metrics},
+    {"/metrics/tubes", Needs::verb(access::Verb::Monitor), &Routes::metrics_of_tubes},
 };
 
 bool Routes::Row::fits(const Request& request) const {
@@ -188,19 +188,19 @@ std::optional<Http::Handled> Routes::for_nodes(const Request& request, const Cal
   return parts_.for_nodes(request);
 }
 
-Http::Handled Routes::handle(const Request& request, const core::ClientRights& rights) {
+Http::Handled Routes::handle(const Request& request, const access::ClientRights& rights) {
   Http::Handled handled = answer(request, rights);
   handled.is_tls = rights.is_tls;
   return handled;
 }
 
 std::optional<Http::Handled> Routes::answer_by_row(const Request& request,
-                                                   const core::ClientRights& rights) {
+                                                   const access::ClientRights& rights) {
   const auto row = std::ranges::find_if(rows, [&](const Row& each) { return each.fits(request); });
   if (row == std::end(rows)) return std::nullopt;
   if (!row->allows(request.method)) return not_allowed(row->path, row->methods);
   Caller caller;
-  if (const std::optional<core::Verb> verb = row->needs.verb()) {
+  if (const std::optional<access::Verb> verb = row->needs.verb()) {
     caller = parts_.sign_ins.caller(request, rights);
     if (!caller.may(*verb)) {
       parts_.api.audit_other(fmt::format("GET {}", row->path), request, caller, *verb);
@@ -210,7 +210,7 @@ std::optional<Http::Handled> Routes::answer_by_row(const Request& request,
   return (this->*row->function)(request, caller);
 }
 
-Http::Handled Routes::answer(const Request& request, const core::ClientRights& rights) {
+Http::Handled Routes::answer(const Request& request, const access::ClientRights& rights) {
   if (!is_called_rightly(request, parts_.hosts)) {
     return refuse(request, Status::MisdirectedRequest,
                   "This port is not called by that name: http_hosts.");

@@ -39,7 +39,7 @@ class Routes {
   explicit Routes(Parts parts) : parts_(std::move(parts)) {}
 
   // `rights`: of the connection.
-  Http::Handled handle(const Request& request, const core::ClientRights& rights);
+  Http::Handled handle(const Request& request, const access::ClientRights& rights);
   // The paths that are neither of the API nor of the console, and what they need.
   struct Path {
     std::string_view path;  // One that ends in "/" stands for all that are below it.
@@ -64,10 +64,10 @@ class Routes {
   };
   static const Row rows[];
 
-  Http::Handled answer(const Request& request, const core::ClientRights& rights);
+  Http::Handled answer(const Request& request, const access::ClientRights& rights);
   // None: no row is of this path.
   std::optional<Http::Handled> answer_by_row(const Request& request,
-                                             const core::ClientRights& rights);
+                                             const access::ClientRights& rights);
   std::optional<Http::Handled> live(const Request& request, const Caller& caller);
   std::optional<Http::Handled> ready(const Request& request, const Caller& caller);
   std::optional<Http::Handled> leads(const Request& request, const Caller& caller);

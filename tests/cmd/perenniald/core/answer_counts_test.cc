@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/users.h"
 #include "tests/support/core_harness.h"
 
 namespace perennial::core {
@@ -31,7 +31,7 @@ struct ErrorCase {
 class Errors : public testing::TestWithParam<ErrorCase> {};
 
 TEST_P(Errors, AreCountedByTheirWord) {
-  CoreHarness harness({.job_bytes_max = 10, .admin_on = AdminOn::None});
+  CoreHarness harness({.job_bytes_max = 10, .admin_on = access::AdminOn::None});
   const ConnId conn = harness.open();
   harness.send(conn, GetParam().lines);
   const AnswerCounts& counts = harness.core().answer_counts();
@@ -159,11 +159,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(AnswerCounts, TellWhoMayNotPut) {
   CoreHarness harness;
-  harness.core().set_users(std::make_shared<const Users>(
-      std::vector<User>{{.name = "mailer", .uids = {7}, .grants = {{{"mail"}, {Verb::Produce}}}}}));
+  harness.core().set_users(std::make_shared<const access::Users>(std::vector<access::User>{
+      {.name = "mailer", .uids = {7}, .grants = {{{"mail"}, {access::Verb::Produce}}}}}));
   const ConnId nobody = harness.open_as({});
   harness.send(nobody, put(1));
-  const ConnId mailer = harness.open_as({.identity = PeerProcess{.uid = 7}});
+  const ConnId mailer = harness.open_as({.identity = access::PeerProcess{.uid = 7}});
   harness.send(mailer, put(1) + put(1) + "use other\r\n" + put(1, " tube:mail"));
   const AnswerCounts::PutsRefused& counts = harness.core().answer_counts().puts_refused;
   EXPECT_EQ(counts.unauthorized, 1u);

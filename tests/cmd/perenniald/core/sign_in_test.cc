@@ -1,4 +1,5 @@
-#include "cmd/perenniald/core/sign_in.h"
+// Signing in to core, over a connection of the queue and over HTTP.
+#include "cmd/perenniald/access/sign_in.h"
 
 #include <functional>
 #include <memory>
@@ -9,12 +10,29 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/users.h"
 #include "tests/support/core_harness.h"
 
 namespace perennial::core {
 namespace {
 
+using access::AccessCounts;
+using access::AuditEvent;
+using access::CertificateNames;
+using access::ClientRights;
+using access::Gate;
+using access::PeerProcess;
+using access::SeenSignIns;
+using access::SignInCounts;
+using access::SignInLimiter;
+using access::SignInLines;
+using access::SignInMethod;
+using access::SignInRefusal;
+using access::User;
+using access::UserName;
+using access::Users;
+using access::Verb;
+using access::VerbSet;
 using support::CoreHarness;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -67,7 +85,7 @@ class SignIn : public testing::Test {
     return harness.receive(conn);
   }
   uint64_t refused(SignInRefusal why) {
-    return harness.core().access_counts().refused[static_cast<size_t>(why)];
+    return harness.core().gate().counts().refused[static_cast<size_t>(why)];
   }
   ConnId signed_in(const std::string& id) {
     const ConnId conn = open();
@@ -104,7 +122,7 @@ TEST_F(SignIn, OfEveryCommandIsAskedFor) {
 // user.
 TEST_F(SignIn, OnlySoManyCommandsComeBeforeIt) {
   const ConnId conn = open();
-  for (uint32_t i = 1; i < refused_commands_max; ++i) {
+  for (uint32_t i = 1; i < access::refused_commands_max; ++i) {
     ASSERT_EQ(ask(conn, i % 2 == 0 ? "\r\n" : "stats\r\n"), "UNAUTHORIZED\r\n") << i;
   }
   EXPECT_EQ(refused(SignInRefusal::Unauthorized), 0u);
@@ -118,7 +136,7 @@ TEST_F(SignIn, OnlySoManyCommandsComeBeforeIt) {
   harness.send(fast, lines);
   EXPECT_TRUE(harness.closed_by_server(fast));
   const ConnId user = signed_in("k1");
-  for (uint32_t i = 0; i < 2 * refused_commands_max; ++i) {
+  for (uint32_t i = 0; i < 2 * access::refused_commands_max; ++i) {
     ASSERT_EQ(ask(user, "put 0 0 60 1 tube:other\r\na\r\n"), "FORBIDDEN\r\n");
   }
 }
@@ -151,7 +169,7 @@ TEST_F(SignIn, ReplacesAnIdentityOnlyBeforeTheFirstCommand) {
   const ConnId later = harness.open_as({.identity = PeerProcess{.uid = 0, .gid = 0}});
   EXPECT_EQ(ask(later, "use other\r\n"), "USING other\r\n");
   EXPECT_EQ(ask(later, auth("k1")), "");
-  harness.advance(wrong_token_delay);
+  harness.advance(access::wrong_token_delay);
   EXPECT_EQ(harness.receive(later), "UNAUTHORIZED\r\n");
   EXPECT_EQ(ask(later, "use another\r\n"), "USING another\r\n");
 }
@@ -160,16 +178,16 @@ TEST_F(SignIn, ReplacesAnIdentityOnlyBeforeTheFirstCommand) {
 TEST_F(SignIn, WithWrongTokensIsSlowAndEnds) {
   const ConnId conn = open();
   EXPECT_EQ(ask(conn, auth("k1", 'y') + "use mail\r\n"), "");
-  harness.advance(wrong_token_delay - 1);
+  harness.advance(access::wrong_token_delay - 1);
   EXPECT_EQ(harness.receive(conn), "");
   harness.advance(1);
   EXPECT_EQ(harness.receive(conn), "UNAUTHORIZED\r\nUNAUTHORIZED\r\n");
   EXPECT_EQ(ask(conn, "auth x\r\n"), "");
-  harness.advance(wrong_token_delay);
+  harness.advance(access::wrong_token_delay);
   EXPECT_EQ(harness.receive(conn), "UNAUTHORIZED\r\n");
   EXPECT_FALSE(harness.closed_by_server(conn));
   EXPECT_EQ(ask(conn, auth("zz") + auth("k1")), "");
-  harness.advance(wrong_token_delay);
+  harness.advance(access::wrong_token_delay);
   EXPECT_EQ(harness.receive(conn), "UNAUTHORIZED\r\n");
   EXPECT_TRUE(harness.closed_by_server(conn));
   EXPECT_EQ(refused(SignInRefusal::WrongTokens), 1u);
@@ -215,19 +233,20 @@ TEST_F(SignIn, UnknownClientsCannotFillTheLog) {
       {"a command", [&](int) { ask(open(), "stats\r\n"); }},
       {"a bearer",
        [&](int i) {
-         core.user_of_token("x", SignInMethod::Bearer, fmt::format("{}", i), harness.now());
+         core.gate().user_of_token("x", SignInMethod::Bearer, fmt::format("{}", i), harness.now());
        }},
       {"a cookie",
        [&](int i) {
-         core.user_of_token("x", SignInMethod::Cookie, fmt::format("{}", i), harness.now());
+         core.gate().user_of_token("x", SignInMethod::Cookie, fmt::format("{}", i), harness.now());
        }},
-      {"a request", [&](int) { core.on_refused({.action = "GET"}, std::nullopt, harness.now()); }},
+      {"a request",
+       [&](int) { core.gate().on_refused({.action = "GET"}, std::nullopt, harness.now()); }},
   };
   for (const Flood& flood : floods) {
-    harness.advance(2 * sign_in_time);
+    harness.advance(2 * access::sign_in_time);
     audit.clear();
     for (int i = 0; i < 100; ++i) flood.cause(i);
-    EXPECT_EQ(audit.size(), Core::refusals_per_second_max) << flood.name;
+    EXPECT_EQ(audit.size(), Gate::refusals_per_second_max) << flood.name;
     EXPECT_EQ(ask(mailer_conn, "use other\r\n"), "FORBIDDEN\r\n");
     EXPECT_EQ(audit.back(), "mailer use other refused") << flood.name;
   }
@@ -241,7 +260,7 @@ TEST_F(SignIn, IsCountedByItsMethod) {
   harness.open_as({.identity = CertificateNames{.common_name = "mailer"}});
   harness.open_as({.identity = CertificateNames{.common_name = "nobody"}});
   harness.open_as({.identity = UserName{"mailer"}});  // Everybody there is this user.
-  const AccessCounts& counts = harness.core().access_counts();
+  const AccessCounts& counts = harness.core().gate().counts();
   EXPECT_EQ(counts.of(SignInMethod::Token), (SignInCounts{.ok = 1, .failed = 1}));
   EXPECT_EQ(counts.of(SignInMethod::Process), (SignInCounts{.ok = 1}));
   EXPECT_EQ(counts.of(SignInMethod::Certificate), (SignInCounts{.ok = 1}));
@@ -254,15 +273,15 @@ TEST_F(SignIn, ThatIsLimitedIsCounted) {
   Core& core = harness.core();
   const std::string from = "192.0.2.7";
   for (uint32_t i = 0; i < SignInLimiter::failures_max; ++i) {
-    EXPECT_EQ(core.user_of_token("x", SignInMethod::Bearer, from, harness.now()), nullptr);
+    EXPECT_EQ(core.gate().user_of_token("x", SignInMethod::Bearer, from, harness.now()), nullptr);
   }
   for (const SignInMethod method : {SignInMethod::Bearer, SignInMethod::Cookie}) {
-    EXPECT_EQ(core.user_of_token(token("k1", 'y'), method, from, harness.now()), nullptr);
-    EXPECT_NE(core.user_of_token(token("k1"), method, from, harness.now()), nullptr);
+    EXPECT_EQ(core.gate().user_of_token(token("k1", 'y'), method, from, harness.now()), nullptr);
+    EXPECT_NE(core.gate().user_of_token(token("k1"), method, from, harness.now()), nullptr);
   }
   ask(open(from), auth("k1", 'y'));
   EXPECT_EQ(ask(open(from), auth("k1")), "AUTHENTICATED\r\n");
-  const AccessCounts& counts = core.access_counts();
+  const AccessCounts& counts = core.gate().counts();
   EXPECT_EQ(counts.of(SignInMethod::Bearer),
             (SignInCounts{.ok = 1, .failed = SignInLimiter::failures_max, .limited = 1}));
   EXPECT_EQ(counts.of(SignInMethod::Cookie), (SignInCounts{.ok = 1, .limited = 1}));
@@ -277,7 +296,7 @@ TEST_F(SignIn, ForbiddenCommandsAreCountedByVerb) {
   ask(reader, "delete 1\r\n");  // Of another connection: as if it were not there.
   ask(reader, "release 1 0 0\r\nrelease 9 0 0\r\n");  // Its reservation might have ended.
   const auto forbidden = [&](Verb verb) {
-    return harness.core().access_counts().forbidden[static_cast<size_t>(verb)];
+    return harness.core().gate().counts().forbidden[static_cast<size_t>(verb)];
   };
   EXPECT_EQ(forbidden(Verb::Produce), 1u);
   EXPECT_EQ(forbidden(Verb::Consume), 0u);
@@ -291,7 +310,8 @@ TEST_F(SignIn, ForbiddenCommandsAreCountedByVerb) {
 TEST_F(SignIn, WithEachRequestHasALineAnHour) {
   Core& core = harness.core();
   const auto show = [&](const std::string& from) {
-    EXPECT_NE(core.user_of_token(token("k1"), SignInMethod::Bearer, from, harness.now()), nullptr);
+    EXPECT_NE(core.gate().user_of_token(token("k1"), SignInMethod::Bearer, from, harness.now()),
+              nullptr);
   };
   for (int minute = 0; minute < 100; ++minute) {
     show("192.0.2.1");
@@ -303,14 +323,16 @@ TEST_F(SignIn, WithEachRequestHasALineAnHour) {
   harness.advance(SeenSignIns::idle);
   show("192.0.2.1");
   EXPECT_EQ(audit.size(), 3u);
-  EXPECT_EQ(core.access_counts().of(SignInMethod::Bearer), (SignInCounts{.ok = 102}));
+  EXPECT_EQ(core.gate().counts().of(SignInMethod::Bearer), (SignInCounts{.ok = 102}));
   audit.clear();
-  const User& mailer = *core.users()->find("mailer");
-  core.on_shown(mailer, CertificateNames{.common_name = "mailer"}, "192.0.2.1", harness.now());
-  core.on_shown(mailer, CertificateNames{.common_name = "mailer"}, "192.0.2.1", harness.now());
-  core.on_shown(mailer, UserName{"mailer"}, "192.0.2.1", harness.now());
+  const User& mailer = *core.gate().users()->find("mailer");
+  core.gate().on_shown(mailer, CertificateNames{.common_name = "mailer"}, "192.0.2.1",
+                       harness.now());
+  core.gate().on_shown(mailer, CertificateNames{.common_name = "mailer"}, "192.0.2.1",
+                       harness.now());
+  core.gate().on_shown(mailer, UserName{"mailer"}, "192.0.2.1", harness.now());
   EXPECT_THAT(audit, ElementsAre("mailer sign-in certificate allowed"));
-  EXPECT_EQ(core.access_counts().of(SignInMethod::Certificate), (SignInCounts{.ok = 2}));
+  EXPECT_EQ(core.gate().counts().of(SignInMethod::Certificate), (SignInCounts{.ok = 2}));
 }
 
 // Of each user from each address. The next line says how many had none.
@@ -339,9 +361,9 @@ TEST_F(SignIn, HasOnlySoManyLinesInASecond) {
   sign_in("k1", "192.0.2.1");
   EXPECT_EQ(audit.size(), SignInLines::per_second_max + 3);
   EXPECT_EQ(left_out, 90u);
-  EXPECT_EQ(other.core().access_counts().of(SignInMethod::Token).ok, 103u);
+  EXPECT_EQ(other.core().gate().counts().of(SignInMethod::Token).ok, 103u);
   for (int i = 0; i < 100; ++i) {
-    other.core().user_of_token(token("k1"), SignInMethod::Cookie, "192.0.2.3", other.now());
+    other.core().gate().user_of_token(token("k1"), SignInMethod::Cookie, "192.0.2.3", other.now());
   }
   EXPECT_EQ(audit.size(), 2 * SignInLines::per_second_max + 3);
 }
@@ -349,47 +371,17 @@ TEST_F(SignIn, HasOnlySoManyLinesInASecond) {
 TEST_F(SignIn, ToTheConsoleHasALineEachTime) {
   Core& core = harness.core();
   for (int i = 0; i < 2; ++i) {
-    core.user_of_token(token("k1"), SignInMethod::Cookie, "192.0.2.1", harness.now());
+    core.gate().user_of_token(token("k1"), SignInMethod::Cookie, "192.0.2.1", harness.now());
   }
   const std::string line = "mailer sign-in token k1 (console) allowed";
   EXPECT_THAT(audit, ElementsAre(line, line));
-  EXPECT_EQ(core.access_counts().of(SignInMethod::Cookie), (SignInCounts{.ok = 2}));
-}
-
-TEST(SeenSignIns, ForgetsWhatWasSeenLongestAgo) {
-  SeenSignIns seen;
-  EXPECT_TRUE(seen.is_news("a", "1", 0));
-  EXPECT_TRUE(seen.is_news("b", "1", 1));
-  EXPECT_FALSE(seen.is_news("a", "1", 2));
-  for (size_t i = 2; i < SeenSignIns::pairs_max; ++i) seen.is_news("c", fmt::format("{}", i), 3);
-  EXPECT_EQ(seen.size(), SeenSignIns::pairs_max);
-  EXPECT_TRUE(seen.is_news("d", "1", 4));  // In place of "b".
-  EXPECT_EQ(seen.size(), SeenSignIns::pairs_max);
-  EXPECT_FALSE(seen.is_news("a", "1", 5));
-  EXPECT_TRUE(seen.is_news("b", "1", 6));
-  EXPECT_FALSE(seen.is_news("a", "1", 4 + SeenSignIns::idle));
-  EXPECT_TRUE(seen.is_news("a", "1", 4 + 2 * SeenSignIns::idle));
-}
-
-TEST(SignInLimiter, ForgetsTheOldestAddress) {
-  SignInLimiter limiter;
-  for (uint32_t i = 0; i < SignInLimiter::failures_max; ++i) limiter.on_failure("a", 0);
-  EXPECT_TRUE(limiter.is_refused("a", 1));
-  for (size_t i = 1; i < SignInLimiter::addresses_max; ++i) {
-    limiter.on_failure(fmt::format("b{}", i), 2);
-  }
-  EXPECT_TRUE(limiter.is_refused("a", 3));
-  limiter.on_failure("c", 3);
-  EXPECT_FALSE(limiter.is_refused("a", 4));
-  EXPECT_EQ(limiter.size(), SignInLimiter::addresses_max);
-  limiter.on_failure("", 5);
-  EXPECT_EQ(limiter.size(), SignInLimiter::addresses_max);
+  EXPECT_EQ(core.gate().counts().of(SignInMethod::Cookie), (SignInCounts{.ok = 2}));
 }
 
 // T14: those who do not say who they are take few places, and not for long.
 TEST_F(SignIn, IsWaitedForOnlySoLong) {
   const ConnId silent = open();
-  harness.advance(sign_in_time - 1);
+  harness.advance(access::sign_in_time - 1);
   EXPECT_FALSE(harness.closed_by_server(silent));
   harness.advance(1);
   EXPECT_TRUE(harness.closed_by_server(silent));
@@ -460,7 +452,7 @@ TEST_F(SignIn, OnThisMachineGivesWayByItsAgeAlone) {
 TEST_F(SignIn, WithATokenIsRefusedWhereItCouldBeRead) {
   const ConnId conn = harness.open_as({.may_send_token = false, .address = "192.0.2.1"});
   EXPECT_EQ(ask(conn, auth("k1")), "");
-  harness.advance(wrong_token_delay);
+  harness.advance(access::wrong_token_delay);
   EXPECT_EQ(harness.receive(conn), "UNAUTHORIZED\r\n");
 }
 
@@ -547,7 +539,7 @@ TEST_F(SignIn, ComesWithAReload) {
       {{.name = "web", .certificates = {"CN=web"}, .grants = {{{"web"}, {Verb::Produce}}}}}));
   harness.run_commands();
   EXPECT_EQ(ask(conn, "use web\r\n"), "USING web\r\n");
-  harness.advance(sign_in_time);
+  harness.advance(access::sign_in_time);
   EXPECT_FALSE(harness.closed_by_server(conn));
 }
 

@@ -15,7 +15,7 @@
 namespace perennial::http {
 namespace {
 
-using core::Verb;
+using access::Verb;
 using nlohmann::json;
 using testing::AllOf;
 using testing::ElementsAre;
@@ -1008,8 +1008,8 @@ class ApiUsers : public ApiTest {
             .tokens = {common::token_record(mailer_)},
             .grants = {{{"mail"}, {Verb::Inspect}}, {{"out"}, {Verb::Produce}}}}});
   }
-  void users(std::vector<core::User> users) {
-    harness_.core().set_users(std::make_shared<const core::Users>(std::move(users)));
+  void users(std::vector<access::User> users) {
+    harness_.core().set_users(std::make_shared<const access::Users>(std::move(users)));
     sign_ins_.on_users();
     harness_.pump();
   }
@@ -1123,23 +1123,23 @@ TEST_F(ApiUsers, AreAskedForAToken) {
 
 // A request counts once, however long its answer goes on.
 TEST_F(ApiUsers, AreCountedByWhatTheyShow) {
-  const core::AccessCounts& counts = harness_.core().access_counts();
+  const access::AccessCounts& counts = harness_.core().gate().counts();
   EXPECT_EQ(got(get("/metrics", bearer(admin_))).status, 200u);
   EXPECT_EQ(got(get("/metrics", bearer("prn_x_wrong"))).status, 401u);
   const auto stream = open(get("/api/v1/events?topics=operations", bearer(admin_)));
   ASSERT_TRUE(run(*stream));
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(stream->is_over());
-  EXPECT_EQ(counts.of(core::SignInMethod::Bearer), (core::SignInCounts{.ok = 2, .failed = 1}));
+  EXPECT_EQ(counts.of(access::SignInMethod::Bearer), (access::SignInCounts{.ok = 2, .failed = 1}));
   const std::string cookie = sign_in(admin_);
   EXPECT_EQ(got(get("/api/v1/tubes", "Host: localhost\r\n" + cookie)).status, 200u);
-  EXPECT_EQ(counts.of(core::SignInMethod::Cookie), (core::SignInCounts{.ok = 1}));
-  EXPECT_EQ(counts.of(core::SignInMethod::Bearer).ok, 2u);
+  EXPECT_EQ(counts.of(access::SignInMethod::Cookie), (access::SignInCounts{.ok = 1}));
+  EXPECT_EQ(counts.of(access::SignInMethod::Bearer).ok, 2u);
   // What the connection shows.
-  rights_.identity = core::UserName{"operator"};
+  rights_.identity = access::UserName{"operator"};
   EXPECT_EQ(got(get("/api/v1/tubes", "Host: localhost\r\n")).status, 200u);
-  rights_.identity = core::PeerProcess{.uid = 7, .gid = 7};
+  rights_.identity = access::PeerProcess{.uid = 7, .gid = 7};
   EXPECT_EQ(got(get("/api/v1/tubes", "Host: localhost\r\n")).status, 200u);
-  EXPECT_EQ(counts.of(core::SignInMethod::Process), (core::SignInCounts{.ok = 1}));
+  EXPECT_EQ(counts.of(access::SignInMethod::Process), (access::SignInCounts{.ok = 1}));
 }
 
 TEST_F(ApiUsers, SeeAndChangeWhatTheyAreGranted) {
@@ -1252,20 +1252,20 @@ TEST_F(ApiUsers, AreCountedAndAuditedByWhatTheyAreRefused) {
   for (const Case& each : cases) {
     harness_.advance(nanos_per_second);  // Ten lines a second.
     refusals_.clear();
-    const core::AccessCounts before = harness_.core().access_counts();
+    const access::AccessCounts before = harness_.core().gate().counts();
     EXPECT_EQ(change(each.method, each.path, each.body, shown(mailer_)).status, 403u) << each.path;
     EXPECT_THAT(refusals_, ElementsAre("mailer " + each.line));
-    core::AccessCounts after = harness_.core().access_counts();
+    access::AccessCounts after = harness_.core().gate().counts();
     --after.forbidden[static_cast<size_t>(each.missing)];
     EXPECT_EQ(after.forbidden, before.forbidden) << each.path;
   }
   // What is hidden is counted as what is not there, so that the metrics tell nobody of it.
   harness_.advance(nanos_per_second);
-  const core::AccessCounts before = harness_.core().access_counts();
+  const access::AccessCounts before = harness_.core().gate().counts();
   refusals_.clear();
   EXPECT_EQ(got(get("/api/v1/jobs/2", bearer(mailer_))).status, 404u);
   EXPECT_THAT(refusals_, ElementsAre("mailer GET /api/v1/jobs/{id} job 2"));
-  EXPECT_EQ(harness_.core().access_counts().forbidden, before.forbidden);
+  EXPECT_EQ(harness_.core().gate().counts().forbidden, before.forbidden);
   // No verb would have allowed it.
   refusals_.clear();
   EXPECT_EQ(change("POST", "/api/v1/drain", "{}", shown(admin_) + "Sec-Fetch-Site: cross-site\r\n")
@@ -1273,7 +1273,7 @@ TEST_F(ApiUsers, AreCountedAndAuditedByWhatTheyAreRefused) {
             403u);
   EXPECT_THAT(refusals_, ElementsAre("operator POST /api/v1/drain asked for by a page of another "
                                      "site"));
-  EXPECT_EQ(harness_.core().access_counts().forbidden, before.forbidden);
+  EXPECT_EQ(harness_.core().gate().counts().forbidden, before.forbidden);
 }
 
 // A topic that is refused is named, and does not refuse the others.
@@ -1327,7 +1327,7 @@ TEST(AuditLines, OfUnknownClientsAreKeptApart) {
 TEST_F(ApiUsers, HaveTenLinesOfRefusalsASecond) {
   harness_.advance(nanos_per_second);
   const auto monitors = [&] {
-    return harness_.core().access_counts().forbidden[static_cast<size_t>(Verb::Monitor)];
+    return harness_.core().gate().counts().forbidden[static_cast<size_t>(Verb::Monitor)];
   };
   const uint64_t before = monitors();
   for (int i = 0; i < 15; ++i) {
@@ -1411,15 +1411,15 @@ TEST_F(ApiUsers, AreSignedOutWhenTheyAreGone) {
 // Whoever was shut out stays so, also when a user of this name and this token is there again, and
 // when nobody has asked meanwhile.
 TEST_F(ApiUsers, AreSignedOutForEverWhenTheyAreGone) {
-  const core::User admin = {.name = "operator", .tokens = {common::token_record(admin_)}};
-  const core::User mailer = {.name = "mailer", .tokens = {common::token_record(mailer_)}};
-  const core::User other = {.name = "other", .tokens = {common::token_record(mailer_)}};
-  const core::User without = {.name = "mailer"};
+  const access::User admin = {.name = "operator", .tokens = {common::token_record(admin_)}};
+  const access::User mailer = {.name = "mailer", .tokens = {common::token_record(mailer_)}};
+  const access::User other = {.name = "other", .tokens = {common::token_record(mailer_)}};
+  const access::User without = {.name = "mailer"};
   const auto status = [&](const std::string& cookie) {
     return got(get("/api/v1/tubes", "Host: localhost\r\n" + cookie)).status;
   };
   // The user is gone; its token is gone; its token is another's.
-  for (const std::vector<core::User>& between :
+  for (const std::vector<access::User>& between :
        {std::vector{admin}, std::vector{admin, without}, std::vector{admin, other}}) {
     const std::string cookie = sign_in(mailer_);
     const std::string of_admin = sign_in(admin_);

@@ -59,7 +59,7 @@ class HttpTest : public testing::Test {
   Nanos now_ = 1000 * second;
   std::vector<std::string> asked_;
   Http http_{{.connections_max = 2, .pipeline_bytes_max = 1000},
-             [this](const Request& request, const core::ClientRights& /*rights*/) {
+             [this](const Request& request, const access::ClientRights& /*rights*/) {
                asked_.push_back(request.path);
                return Http::Handled{"/r", std::make_unique<SlowAnswer>(3, request.path)};
              }};
@@ -68,7 +68,7 @@ class HttpTest : public testing::Test {
 // RFC 6797: only over TLS, where nobody on the way can have made it up.
 TEST(Hsts, IsSaidOverTlsOnly) {
   for (const bool is_tls : {false, true}) {
-    Http http({.hsts_seconds = 60}, [](const Request&, const core::ClientRights& rights) {
+    Http http({.hsts_seconds = 60}, [](const Request&, const access::ClientRights& rights) {
       return Http::Handled{"/r", std::make_unique<SlowAnswer>(1, "a"), rights.is_tls};
     });
     for (const std::string& request : {get("/a"), std::string("nonsense\r\n\r\n")}) {
@@ -239,7 +239,7 @@ TEST_F(HttpTest, WhoTakesNoAnswerGivesWay) {
 }
 
 TEST_F(HttpTest, AnswersThatNobodyTakesAreBoundedTogether) {
-  Http http({.output_bytes_max = 3000}, [](const Request&, const core::ClientRights&) {
+  Http http({.output_bytes_max = 3000}, [](const Request&, const access::ClientRights&) {
     return Http::Handled{"/r", std::make_unique<SlowAnswer>(1, std::string(1000, 'x'))};
   });
   std::vector<core::Session*> sessions;
@@ -261,7 +261,7 @@ TEST_F(HttpTest, AnswersThatNobodyTakesAreBoundedTogether) {
 }
 
 TEST_F(HttpTest, OnlySoManyLongAnswersAreMadeAtTheSameTime) {
-  Http http({.long_answers_max = 1}, [](const Request& request, const core::ClientRights&) {
+  Http http({.long_answers_max = 1}, [](const Request& request, const access::ClientRights&) {
     return Http::Handled{
         "/r", std::make_unique<SlowAnswer>(request.path == "/short" ? 1 : 3, request.path)};
   });
@@ -284,7 +284,7 @@ TEST_F(HttpTest, OnlySoManyLongAnswersAreMadeAtTheSameTime) {
 // Those that watch over the server have places of their own.
 TEST_F(HttpTest, LongAnswersForAMonitorWaitForNoOthers) {
   Http http({.long_answers_max = 1, .monitor_answers_max = 1},
-            [](const Request& request, const core::ClientRights&) {
+            [](const Request& request, const access::ClientRights&) {
               return Http::Handled{.route = "/r",
                                    .answer = std::make_unique<SlowAnswer>(3, request.path),
                                    .is_for_monitor = request.path == "/metrics"};
@@ -305,7 +305,7 @@ TEST_F(HttpTest, LongAnswersForAMonitorWaitForNoOthers) {
 }
 
 TEST_F(HttpTest, AddressesTakeTurnsWithTheirLongAnswers) {
-  Http http({.long_answers_max = 1}, [](const Request& request, const core::ClientRights&) {
+  Http http({.long_answers_max = 1}, [](const Request& request, const access::ClientRights&) {
     return Http::Handled{"/r", std::make_unique<SlowAnswer>(3, request.path)};
   });
   std::vector<core::Session*> sessions;
@@ -323,7 +323,7 @@ TEST_F(HttpTest, AddressesTakeTurnsWithTheirLongAnswers) {
 
 TEST_F(HttpTest, OfOneAddressOnlySoManyAreIdle) {
   Http http({.connections_max = 100, .per_address_max = 2},
-            [](const Request&, const core::ClientRights&) { return Http::Handled{}; });
+            [](const Request&, const access::ClientRights&) { return Http::Handled{}; });
   core::Session& other = http.open(1, now_, {}, "192.0.2.9");
   core::Session& first = http.open(2, now_, {}, "192.0.2.1");
   http.open(3, now_, {}, "192.0.2.1");
@@ -336,7 +336,7 @@ TEST_F(HttpTest, OfOneAddressOnlySoManyAreIdle) {
 
 TEST_F(HttpTest, WhoseRequestWasNotReadYetDoesNotGiveWay) {
   Http http({.connections_max = 2, .is_unread = [](ConnId conn) { return conn == 1; }},
-            [](const Request&, const core::ClientRights&) { return Http::Handled{}; });
+            [](const Request&, const access::ClientRights&) { return Http::Handled{}; });
   core::Session& asks = http.open(1, now_);
   core::Session& idle = http.open(2, now_);
   http.open(3, now_);

@@ -19,27 +19,16 @@ std::string get(const std::string& path, const std::string& fields) {
 
 Port::Port()
     : harness_({.audit =
-                    [this](const core::AuditEvent& event) {
+                    [this](const access::AuditEvent& event) {
                       if (!event.refused) return;
                       refusals_.push_back(
                           fmt::format("{} {} {}", event.user, event.action, event.subject));
                     }}),
-      queue_({.open = [this](ConnId conn, const core::ClientRights& rights) -> core::Session& {
+      queue_({.open = [this](ConnId conn, const access::ClientRights& rights) -> core::Session& {
                 return harness_.core().open(conn, harness_.now(), rights);
               },
               .now = [this] { return harness_.now(); }}),
-      sign_ins_({.users = [this] { return harness_.core().users(); },
-                 .user_of_token =
-                     [this](std::string_view token, core::SignInMethod method,
-                            const std::string& address) {
-                       return harness_.core().user_of_token(token, method, address, harness_.now());
-                     },
-                 .on_shown =
-                     [this](const core::User& user, const core::ClientRights& rights) {
-                       harness_.core().on_shown(user, rights.identity, rights.address,
-                                                harness_.now());
-                     },
-                 .now = [this] { return harness_.now(); }}),
+      sign_ins_(harness_.core().gate(), [this] { return harness_.now(); }),
       metrics_({.engine = harness_.core().engine().view(),
                 .process =
                     [] {
@@ -88,10 +77,10 @@ Port::Port()
            .configuration = [] { return std::string("listen: []\n"); },
            .audit_lines = audit_lines_,
            .audit =
-               [this](const core::AuditEvent& event) { audit_lines_.add(event, harness_.now()); },
+               [this](const access::AuditEvent& event) { audit_lines_.add(event, harness_.now()); },
            .refused =
-               [this](const core::AuditEvent& event, std::optional<core::Verb> missing) {
-                 harness_.core().on_refused(event, missing, harness_.now());
+               [this](const access::AuditEvent& event, std::optional<access::Verb> missing) {
+                 harness_.core().gate().on_refused(event, missing, harness_.now());
                },
            .reload = [this] { return files_; }}),
       api_(sources_),

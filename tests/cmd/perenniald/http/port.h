@@ -52,7 +52,7 @@ class Port : public testing::Test {
   // What core's audit says was refused: "user action subject".
   std::vector<std::string> refusals_;
   support::CoreHarness harness_;
-  core::ClientRights rights_;                    // Of the connection.
+  access::ClientRights rights_;                  // Of the connection.
   std::vector<std::function<void()>> searched_;  // What the pool has found.
   AuditLines audit_lines_;
   std::vector<FileRead> files_;  // What a reload reads.

@@ -23,9 +23,9 @@
 namespace perennial::http {
 namespace {
 
-using core::User;
-using core::Verb;
-using core::VerbSet;
+using access::User;
+using access::Verb;
+using access::VerbSet;
 
 constexpr VerbSet nothing = {};
 constexpr VerbSet of_tubes = {Verb::Produce, Verb::Consume, Verb::Inspect, Verb::Manage};
@@ -284,7 +284,7 @@ const std::vector<Row>& requests() {
 
 bool may(const User& user, const Row& row) {
   if (user.verbs_on("t").holds_any(row.on_tube)) return true;
-  return std::ranges::any_of(core::verb_rows, [&](const core::VerbRow& verb) {
+  return std::ranges::any_of(access::verb_rows, [&](const access::VerbRow& verb) {
     return row.on_server.holds(verb.verb) && user.may(verb.verb);
   });
 }
@@ -306,7 +306,7 @@ class World : public Port {
       users.push_back(user);
       users.back().tokens = {common::token_record(token_of("u"))};
     }
-    harness_.core().set_users(std::make_shared<const core::Users>(std::move(users)));
+    harness_.core().set_users(std::make_shared<const access::Users>(std::move(users)));
     operator_ = harness_.open();
     harness_.send(operator_, "auth " + token_of("operator") + "\r\n");
     harness_.send(operator_,
@@ -388,7 +388,7 @@ std::vector<User> users() {
   all.add({Verb::Monitor, Verb::Admin});
   for (const VerbSet other : {nothing, all}) {
     out.push_back({.name = "u", .grants = {{{"other"}, other}}});
-    for (const core::VerbRow& verb : core::verb_rows) {
+    for (const access::VerbRow& verb : access::verb_rows) {
       out.push_back({.name = "u", .grants = {{{"t"}, {verb.verb}}, {{"other"}, other}}});
     }
   }
@@ -398,8 +398,8 @@ std::vector<User> users() {
 std::string described(const User& user) {
   if (user.name.empty()) return "nobody";
   std::string out;
-  for (const core::Grant& grant : user.grants) {
-    for (const core::VerbRow& verb : core::verb_rows) {
+  for (const access::Grant& grant : user.grants) {
+    for (const access::VerbRow& verb : access::verb_rows) {
       if (grant.verbs.holds(verb.verb)) {
         out += fmt::format(" {} on {}", verb.name, grant.tubes.front());
       }
@@ -573,7 +573,7 @@ TEST(RightsTable, OfTheDocumentIsThatOfTheRows) {
 
 // Whoever may put into a tube or reserve from it is told its name, and no number.
 TEST(RightsTable, CountersNeedInspectOrMonitor) {
-  for (const core::VerbRow& verb : core::verb_rows) {
+  for (const access::VerbRow& verb : access::verb_rows) {
     const User user = {.name = "u", .grants = {{{"t"}, {verb.verb}}}};
     World world(user, true);
     Row row = {"GET /api/v1/tubes", "/api/v1/tubes"};

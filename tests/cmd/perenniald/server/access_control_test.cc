@@ -10,7 +10,7 @@ http::Forwarded from(std::string_view address, std::optional<bool> is_tls = {}) 
 }
 
 // Of a proxy on this machine, over a unix socket.
-core::ClientRights proxy() {
+access::ClientRights proxy() {
   return {.may_checkpoint = true, .is_unix = true, .is_proxy = true};
 }
 
@@ -26,7 +26,7 @@ TEST(Proxies, AreThoseOfTheSetting) {
 }
 
 TEST(ForwardedRights, AreThoseOfTheProxyIfItSaysNothing) {
-  const core::ClientRights rights = forwarded_rights(default_config(), {}, proxy());
+  const access::ClientRights rights = forwarded_rights(default_config(), {}, proxy());
   EXPECT_TRUE(rights.may_checkpoint);
   EXPECT_TRUE(rights.is_unix);
   EXPECT_FALSE(rights.is_tls);
@@ -36,7 +36,7 @@ TEST(ForwardedRights, AreThoseOfTheProxyIfItSaysNothing) {
 
 TEST(ForwardedRights, OfAnotherMachineAreNotThoseOfThisOne) {
   Config config = default_config();
-  core::ClientRights rights = forwarded_rights(config, from("203.0.113.7"), proxy());
+  access::ClientRights rights = forwarded_rights(config, from("203.0.113.7"), proxy());
   EXPECT_FALSE(rights.may_checkpoint);
   EXPECT_FALSE(rights.is_unix);
   EXPECT_EQ(rights.address, "203.0.113.7");
@@ -67,11 +67,11 @@ TEST(ForwardedRights, SendTokensWhereNobodyOnTheWayReadsThem) {
   for (const Case& c : cases) {
     Config config = default_config();
     config.auth_plaintext = c.auth_plaintext;
-    const core::ClientRights rights = forwarded_rights(config, c.client, proxy());
+    const access::ClientRights rights = forwarded_rights(config, c.client, proxy());
     EXPECT_EQ(rights.may_send_token, c.may_send_token);
     EXPECT_EQ(rights.is_tls, c.is_tls);
     // The way from the proxy to here is readable.
-    core::ClientRights plain = proxy();
+    access::ClientRights plain = proxy();
     plain.may_send_token = false;
     EXPECT_FALSE(forwarded_rights(config, c.client, plain).may_send_token);
   }

@@ -26,7 +26,7 @@ Config read(const std::string& yaml) {
 std::map<std::string, std::string> settings_of(const std::string& yaml) {
   const Config config = read(yaml);
   Problems problems;
-  const std::shared_ptr<const core::Users> users = load_users(config, problems);
+  const std::shared_ptr<const access::Users> users = load_users(config, problems);
   EXPECT_THAT(problems, IsEmpty());
   return shared_settings(config, users.get());
 }

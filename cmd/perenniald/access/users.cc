@@ -1,4 +1,4 @@
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/users.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace perennial::core {
+namespace perennial::access {
 
 std::optional<Verb> verb_named(std::string_view name) {
   const auto row = std::ranges::find(verb_rows, name, &VerbRow::name);
@@ -169,4 +169,4 @@ const User* Users::by_process(const PeerProcess& peer) const {
   return user != nullptr ? user : find_in(by_gid_, peer.gid);
 }
 
-}  // namespace perennial::core
+}  // namespace perennial::access

@@ -17,9 +17,9 @@
 
 // Who may use the server, and for what. Without users everybody may do everything, as in
 // beanstalkd. etc/docs/security.md
-namespace perennial::core {
+namespace perennial::access {
 
-// What a grant allows. access.cc says which command needs which.
+// What a grant allows. rules.cc says which command needs which.
 enum class Verb : uint8_t {
   Produce,  // Put jobs into a tube.
   Consume,  // Reserve the jobs of a tube, and finish them.
@@ -155,4 +155,4 @@ class Users {
   std::map<uint32_t, const User*> by_gid_;
 };
 
-}  // namespace perennial::core
+}  // namespace perennial::access

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/core/access.h"
+#include "cmd/perenniald/access/rules.h"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "engine/types/check.h"
 
-namespace perennial::core {
+namespace perennial::access {
 namespace {
 
 constexpr VerbSet of_tubes = {Verb::Produce, Verb::Consume, Verb::Inspect, Verb::Manage};
@@ -348,4 +348,4 @@ std::string subject_of(const Command& command) {
       command);
 }
 
-}  // namespace perennial::core
+}  // namespace perennial::access

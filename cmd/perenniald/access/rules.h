@@ -5,17 +5,17 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/users.h"
 #include "engine/types/command.h"
 #include "engine/view/engine_view.h"
 
-// What a user may do: one rule for every command, in the table of access.cc. A new command without
+// What a user may do: one rule for every command, in the table of rules.cc. A new command without
 // its rule does not compile. etc/docs/security.md shows the rules as a table.
 //
 // The table is here and not in engine/types/command.h, because the engine, the client and the tools
 // read that one, too, and know no users; and because a rule may name a function that asks the
 // engine about a job.
-namespace perennial::core {
+namespace perennial::access {
 
 enum class Verdict : uint8_t {
   Allowed,
@@ -69,4 +69,4 @@ std::string_view word_of(const Command& command);
 // The tube or the job that a command names, for the audit: "mail", "job 7"; or nothing.
 std::string subject_of(const Command& command);
 
-}  // namespace perennial::core
+}  // namespace perennial::access

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/users.h"
 
 #include <string>
 #include <vector>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace perennial::core {
+namespace perennial::access {
 namespace {
 
 using testing::ElementsAre;
@@ -132,4 +132,4 @@ TEST(Users, ThatCannotBeToldApartAreProblems) {
 }
 
 }  // namespace
-}  // namespace perennial::core
+}  // namespace perennial::access

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string>
 
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/users.h"
 
-namespace perennial::core {
+namespace perennial::access {
 
 // From which clients commands for operators are accepted: all, those on a unix socket, or none. To
 // all others they are DENIED.
@@ -30,4 +30,4 @@ struct ClientRights {
   bool is_proxy = false;
 };
 
-}  // namespace perennial::core
+}  // namespace perennial::access

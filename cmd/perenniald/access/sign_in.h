@@ -11,14 +11,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "cmd/common/line_limit.h"
-#include "cmd/perenniald/core/recent.h"
-#include "cmd/perenniald/core/users.h"
+#include "cmd/perenniald/access/recent.h"
+#include "cmd/perenniald/access/users.h"
 #include "engine/types/basic.h"
 #include "engine/types/later.h"
 
 // What is counted of sign-ins, what bounds their lines in the log, and what slows down a client
 // that tries tokens. No user is ever locked out, because then anybody could lock anybody out.
-namespace perennial::core {
+namespace perennial::access {
 
 // How a client shows who it is. A listener's own user shows nothing, and is not counted.
 enum class SignInMethod : uint8_t {
@@ -35,6 +35,11 @@ inline constexpr std::array<std::string_view, 5> sign_in_method_names = {
 constexpr bool has_secret(SignInMethod method) {
   return method != SignInMethod::Certificate && method != SignInMethod::Process;
 }
+
+// None: the listener belongs to a user, or nobody has shown anything.
+std::optional<SignInMethod> method_of(const Identity& identity);
+// What was shown, in words for the audit: "token k1". No secret is in it.
+std::string how_of(const Identity& identity);
 
 // Why a connection was closed that had not shown who it is.
 enum class SignInRefusal : uint8_t {
@@ -166,4 +171,4 @@ class DueConns {
   std::deque<Due> due_;
 };
 
-}  // namespace perennial::core
+}  // namespace perennial::access

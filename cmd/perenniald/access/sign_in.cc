@@ -1,9 +1,34 @@
-#include "cmd/perenniald/core/sign_in.h"
+#include "cmd/perenniald/access/sign_in.h"
 
 #include <iterator>
 #include <utility>
+#include <variant>
 
-namespace perennial::core {
+#include <fmt/format.h>
+
+namespace perennial::access {
+
+std::string how_of(const Identity& identity) {
+  struct Text {
+    std::string operator()(std::monostate) const { return {}; }
+    std::string operator()(const UserName& /*user*/) const { return "listener"; }
+    std::string operator()(const CertificateNames& /*names*/) const { return "certificate"; }
+    std::string operator()(const PeerProcess& peer) const {
+      return fmt::format("uid {} gid {}", peer.uid, peer.gid);
+    }
+    std::string operator()(const common::TokenRecord& token) const {
+      return fmt::format("token {}", token.id);
+    }
+  };
+  return std::visit(Text(), identity);
+}
+
+std::optional<SignInMethod> method_of(const Identity& identity) {
+  if (std::holds_alternative<CertificateNames>(identity)) return SignInMethod::Certificate;
+  if (std::holds_alternative<PeerProcess>(identity)) return SignInMethod::Process;
+  if (std::holds_alternative<common::TokenRecord>(identity)) return SignInMethod::Token;
+  return std::nullopt;
+}
 
 bool SignInLimiter::is_refused(const std::string& address, Nanos now) const {
   const auto found = failures_.find(address);
@@ -40,4 +65,4 @@ std::optional<uint64_t> SignInLines::take(const std::string& user, const std::st
   return lines_.of(user + '\n' + address, common::LineLimit(per_second_max)).take(now);
 }
 
-}  // namespace perennial::core
+}  // namespace perennial::access

@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
-namespace perennial::core {
+namespace perennial::access {
 
 // What is known of the keys that were asked for last: of so many at most. Past that the one is
 // forgotten that was asked for longest ago.
@@ -46,4 +46,4 @@ class Recent {
   std::list<std::string> by_time_;  // What was asked for longest ago is the first.
 };
 
-}  // namespace perennial::core
+}  // namespace perennial::access

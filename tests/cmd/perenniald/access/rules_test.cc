@@ -1,4 +1,4 @@
-#include "cmd/perenniald/core/access.h"
+#include "cmd/perenniald/access/rules.h"
 
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 #include "tests/support/documents.h"
 
-namespace perennial::core {
+namespace perennial::access {
 namespace {
 
 // Connection 1 uses and watches the tube "t", holds job 1 of it, and could take job 2.
@@ -301,4 +301,4 @@ TEST(Access, ADefaultTubeThatIsWatchedCountsForReservations) {
 }
 
 }  // namespace
-}  // namespace perennial::core
+}  // namespace perennial::access
