@@ -6,11 +6,11 @@
 #include <deque>
 #include <vector>
 
-#include "cmd/perenniald/core/batch_queue.h"
+#include "cmd/perenniald/core/batches/batch_queue.h"
+#include "cmd/perenniald/core/batches/commit_delay.h"
+#include "cmd/perenniald/core/batches/promised_batches.h"
 #include "cmd/perenniald/core/command_times.h"
-#include "cmd/perenniald/core/commit_delay.h"
 #include "cmd/perenniald/core/outbox.h"
-#include "cmd/perenniald/core/promised_batches.h"
 #include "engine/types/basic.h"
 #include "engine/types/reply.h"
 

@@ -6,7 +6,7 @@
 #include <deque>
 #include <span>
 
-#include "cmd/perenniald/core/batch_queue.h"
+#include "cmd/perenniald/core/batches/batch_queue.h"
 #include "cmd/perenniald/core/memory_budget.h"
 #include "engine/types/body.h"
 #include "engine/view/engine_view.h"

@@ -11,7 +11,7 @@ namespace perennial::perenniald {
 
 // A timer that fires once after it was armed, exact to about a microsecond. It is a timerfd:
 // libuv's own timers count whole milliseconds, which is longer than a commit delay
-// (core/commit_delay.h).
+// (core/batches/commit_delay.h).
 class FineTimer {
  public:
   // `loop` and what `fired` uses outlive this. CHECK: the kernel creates no timer.

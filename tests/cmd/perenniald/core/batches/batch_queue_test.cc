@@ -1,4 +1,4 @@
-#include "cmd/perenniald/core/batch_queue.h"
+#include "cmd/perenniald/core/batches/batch_queue.h"
 
 #include <deque>
 #include <string>

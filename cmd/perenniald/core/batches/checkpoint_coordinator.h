@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cmd/perenniald/core/batch_queue.h"
-#include "cmd/perenniald/core/checkpoint_requests.h"
+#include "cmd/perenniald/core/batches/batch_queue.h"
+#include "cmd/perenniald/core/batches/checkpoint_requests.h"
 #include "engine/types/basic.h"
 #include "engine/types/reply.h"
 #include "engine/view/engine_view.h"

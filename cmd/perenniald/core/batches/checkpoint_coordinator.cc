@@ -1,4 +1,4 @@
-#include "cmd/perenniald/core/checkpoint_coordinator.h"
+#include "cmd/perenniald/core/batches/checkpoint_coordinator.h"
 
 #include <memory>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/core/commit_delay.h"
+#include "cmd/perenniald/core/batches/commit_delay.h"
 
 #include <string>
 

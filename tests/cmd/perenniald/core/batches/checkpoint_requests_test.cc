@@ -1,4 +1,4 @@
-#include "cmd/perenniald/core/checkpoint_requests.h"
+#include "cmd/perenniald/core/batches/checkpoint_requests.h"
 
 #include <string>
 #include <vector>
