@@ -173,9 +173,12 @@ Status DiskSpace::poll(uint64_t log_bytes) {
   if (free->files != unlimited_files) {
     files = fmt::format(" free_files={} low_water_files={}", free->files, limits_.low_water_files);
   }
-  inform("store.space",
-         fmt::format("state={} free_bytes={} low_water_bytes={}{}", space_state_name(now),
-                     free->bytes, limits_.low_water_bytes, files));
+  const Events& events = options_.events;
+  const auto& tell = now != SpaceState::Ok && events.scarce ? events.scarce : events.info;
+  if (!tell) return {};
+  tell("store.space",
+       fmt::format("state={} free_bytes={} low_water_bytes={}{}", space_state_name(now),
+                   free->bytes, limits_.low_water_bytes, files));
   return {};
 }
 

@@ -47,6 +47,8 @@ enum class Recover : uint8_t {
 struct Events {
   // One logfmt event: `at` is its name, `fields` the rest of the line.
   std::function<void(std::string_view at, std::string_view fields)> info = {};
+  // The same of an event that says that the disk has no space for puts. Null: `info` gets it.
+  std::function<void(std::string_view at, std::string_view fields)> scarce = {};
   // A write, a sync or a background task of RocksDB failed: Store::Impl::fail_on_error() says what
   // that means. Called once at most. The process must end without sending another reply. The
   // callback does not return in the server, and may return in tests.

@@ -10,16 +10,14 @@
 namespace perennial::perenniald {
 namespace {
 
-Level level_of(std::string_view at, std::string_view fields) {
+Level level_of(std::string_view at) {
   if (at == "store.load") return Level::Debug;  // store.recovered reports the same in one line.
   const bool is_loss = at == "store.log_forced" || at == "store.forced_start";
   const bool is_damage = at == "store.damage" || at == "store.damage_contained" ||
                          at == "store.damage_not_contained" || at == "store.damage_record" ||
                          at == "store.mark_damaged";
   if (at == "store.damaged_rows") return Level::Error;
-  if (is_loss || is_damage) return Level::Warning;
-  const bool is_scarce = at == "store.space" && !fields.starts_with("state=ok ");
-  return is_scarce ? Level::Warning : Level::Info;
+  return is_loss || is_damage ? Level::Warning : Level::Info;
 }
 
 }  // namespace
@@ -69,7 +67,10 @@ store::Options store_options(const Config& config, const std::atomic<bool>& serv
   }
   options.env = store::group_env(config.data_group_access);
   options.events.info = [](std::string_view at, std::string_view fields) {
-    log_fields(level_of(at, fields), at, fields);
+    log_fields(level_of(at), at, fields);
+  };
+  options.events.scarce = [](std::string_view at, std::string_view fields) {
+    log_fields(Level::Warning, at, fields);
   };
   options.events.fatal = [&serving, data_dir = options.data_dir](const Status& status) {
     end_process(serving ? running_failure(status) : open_failure(status, data_dir));
