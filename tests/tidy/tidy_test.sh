@@ -44,8 +44,12 @@ expect 'an edge upwards' 'engine/a.cc:1: engine may not include store/store.h'
 plant; write engine/types/a.h '#include "engine/engine.h"'
 expect 'types include engine' 'engine/types may not include'
 plant; write cmd/perenniald/core/a.cc '#include "engine/engine.h"'
-expect 'access rules include the engine' 'a.cc:1: only cmd/perenniald/core/core.h may include engine/engine.h'
-plant; write cmd/perenniald/core/a.cc '#include "engine/view/engine_view.h"'
+expect 'another file of core includes the engine' 'a.cc:1: only cmd/perenniald/core/core.h may include engine/engine.h'
+plant; mkdir -p "$tree/cmd/perenniald/access"; echo '# Access' >"$tree/cmd/perenniald/access/README.md"
+write cmd/perenniald/access/a.cc '#include "engine/engine.h"' '' '#include "cmd/perenniald/core/core.h"'
+expect 'access rules include the engine' 'cmd/perenniald/access may not include engine/engine.h'
+expect 'access rules include core' 'cmd/perenniald/access may not include cmd/perenniald/core/core.h'
+write cmd/perenniald/access/a.cc '#include "engine/view/engine_view.h"'
 expect 'access rules include the view' clean
 plant; mkdir -p "$tree/cmd/perenniald/http"
 write cmd/perenniald/http/a.cc '#include "engine/engine.h"'

@@ -31,7 +31,7 @@ enum class SignInMethod : uint8_t {
 inline constexpr std::array<std::string_view, 5> sign_in_method_names = {
     "token", "certificate", "process", "bearer", "cookie"};
 
-// Whether it can be tried out: a certificate and a process are what they are.
+// Whether it can be guessed: a certificate and a process cannot.
 constexpr bool has_secret(SignInMethod method) {
   return method != SignInMethod::Certificate && method != SignInMethod::Process;
 }

@@ -92,7 +92,8 @@ struct PeerProcess {
   uint32_t gid = 0;
 };
 
-// How a client has shown who it is. Nothing: it has not. A name: its listener belongs to that user.
+// How a client has shown who it is. monostate: it has not. UserName: its listener belongs to that
+// user.
 struct UserName {
   std::string name;
 };

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
-
-#include <fmt/format.h>
 
 #include "cmd/perenniald/access/rules.h"
 #include "cmd/perenniald/core/beanstalk_session.h"
@@ -118,8 +117,9 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
   return false;
 }
 
-// A connection that is not signed in may be known now. One that is loses its place with its user,
-// and with the right to reserve from a tube that it watches or to finish a job that it holds.
+// A connection that is not signed in may be known now. One that is signed in is closed when its
+// user is removed, or loses the right to reserve from a tube that it watches or to finish a job
+// that it holds.
 void Core::examine(BeanstalkSession& conn) {
   const bool was_known = conn.access->user != nullptr;
   conn.access->users = gate_.users();
@@ -159,7 +159,7 @@ void Core::refuse_sign_in(BeanstalkSession& conn, access::SignInRefusal why) {
   close_now(conn);
 }
 
-// Whoever has not signed in by now is closed. And wrong tokens are answered.
+// Closes connections past the deadline of signing in, and answers wrong tokens.
 void Core::on_sign_in_time(Nanos now) {
   while (const std::optional<ConnId> id = sign_in_due_.take(now)) {
     BeanstalkSession* const conn = find(*id);
