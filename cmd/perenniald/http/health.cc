@@ -56,12 +56,12 @@ Check cluster_check(const ClusterHealth& cluster) {
 }
 
 std::string disk_reason(const HealthFacts& facts, const ClusterHealth& cluster) {
-  const bool is_standby = cluster.is_member && !cluster.leads;
+  const bool is_standby = cluster.is_node && !cluster.leads;
   if (is_standby && !cluster.has_space) {
     return "degraded: the disk is nearly full, so this node leads only if no other can";
   }
   if (facts.accepts_puts) return {};
-  if (cluster.is_member && cluster.has_space) {
+  if (cluster.is_node && cluster.has_space) {
     return "degraded: puts are refused, since the database of etcd is nearly full, or has raised "
            "an alarm: see `perennial cluster status`";
   }
@@ -97,7 +97,7 @@ Response livez(const HealthFacts& facts, std::string_view query) {
 }
 
 Response leader(const ClusterHealth& cluster) {
-  if (!cluster.is_stopping && (!cluster.is_member || cluster.leads)) return {.body = "leader\n"};
+  if (!cluster.is_stopping && (!cluster.is_node || cluster.leads)) return {.body = "leader\n"};
   Response response = {.status = Status::ServiceUnavailable};
   if (cluster.is_stopping) {
     response.body = "the server is stopping\n";
@@ -110,7 +110,7 @@ Response leader(const ClusterHealth& cluster) {
 }
 
 Response readyz(const HealthFacts& facts, const ClusterHealth& cluster, std::string_view query) {
-  const bool is_standby = cluster.is_member && !facts.is_recovered && !cluster.leader.empty();
+  const bool is_standby = cluster.is_node && !facts.is_recovered && !cluster.leader.empty();
   std::vector<Check> checks = {{.name = "recovery",
                                 .is_good = facts.is_recovered || is_standby,
                                 .reason = facts.is_recovered ? ""
@@ -125,7 +125,7 @@ Response readyz(const HealthFacts& facts, const ClusterHealth& cluster, std::str
                                {.name = "disk", .reason = disk_reason(facts, cluster)},
                                {.name = "bodies", .reason = lost_bodies(facts.jobs_without_body)},
                                {.name = "tables", .reason = damaged_tables(facts)}};
-  if (cluster.is_member) checks.push_back(cluster_check(cluster));
+  if (cluster.is_node) checks.push_back(cluster_check(cluster));
   return answer_of("readyz", std::move(checks), query);
 }
 

@@ -26,7 +26,7 @@ struct HealthFacts {
 
 // A server that is no part of a cluster leads itself.
 struct ClusterHealth {
-  bool is_member = false;
+  bool is_node = false;
   std::string name = {};            // The cluster's,
   std::string node = {};            // and this node's in it.
   bool is_elected = false;          // It leads, and serves as soon as its jobs are loaded.

@@ -27,7 +27,7 @@ Response response_of(MetricsWriter& out, bool open_metrics) {
 // and then their histograms.
 class Metrics final : public Answer {
  public:
-  Metrics(const MetricSources& sources, const MetricsRequest& request)
+  Metrics(MetricSources& sources, const MetricsRequest& request)
       : sources_(sources),
         request_(request),
         out_(request.open_metrics),
@@ -36,7 +36,7 @@ class Metrics final : public Answer {
 
   Step step() override {
     if (!has_tubes_) {
-      has_tubes_ = tubes_.step(sources_.engine);
+      has_tubes_ = tubes_.step(sources_.engine());
       return Step::Again;
     }
     if (!has_server_) {
@@ -53,12 +53,12 @@ class Metrics final : public Answer {
       has_families_ = families_.step(out_, tubes_.tubes());
       return Step::Again;
     }
-    return times_.step(out_, sources_.engine.measured_tubes()) ? Step::Whole : Step::Again;
+    return times_.step(out_, sources_.engine().measured_tubes()) ? Step::Whole : Step::Again;
   }
   Response take() override { return response_of(out_, request_.open_metrics); }
 
  private:
-  const MetricSources& sources_;
+  MetricSources& sources_;
   const MetricsRequest request_;
   MetricsWriter out_;
   TubeCollector tubes_;
@@ -98,16 +98,16 @@ void add_old_head(std::string& out, std::string_view name, std::string_view comm
 // "tube_" before those of tubes. Prometheus adds the instance.
 class OldMetrics final : public Answer {
  public:
-  OldMetrics(const MetricSources& sources, const MetricsRequest& request)
+  OldMetrics(MetricSources& sources, const MetricsRequest& request)
       : sources_(sources), choice_(request.tubes), tubes_(choice_) {}
 
   Step step() override {
     if (!has_tubes_) {
-      has_tubes_ = tubes_.step(sources_.engine);
+      has_tubes_ = tubes_.step(sources_.engine());
       return Step::Again;
     }
     if (next_tube_ == Rows()) {
-      const EngineStats stats = sources_.engine.statistics();
+      const EngineStats stats = sources_.engine().statistics();
       for (const auto& [key, value] :
            numbers_of(wire::server_yaml(stats, sources_.process(), sources_.store()))) {
         add_old_head(server_, key, "stats");
@@ -138,7 +138,7 @@ class OldMetrics final : public Answer {
  private:
   using Rows = std::optional<std::map<std::string, TubeStats>::const_iterator>;
 
-  const MetricSources& sources_;
+  MetricSources& sources_;
   const TubeChoice choice_;
   TubeCollector tubes_;
   bool has_tubes_ = false;
@@ -149,13 +149,13 @@ class OldMetrics final : public Answer {
 
 }  // namespace
 
-std::unique_ptr<Answer> make_standby_metrics(const MetricSources& sources, bool open_metrics) {
+std::unique_ptr<Answer> make_standby_metrics(MetricSources& sources, bool open_metrics) {
   MetricsWriter out(open_metrics);
   add_standby_metrics(out, sources);
   return answer_now(response_of(out, open_metrics));
 }
 
-std::unique_ptr<Answer> make_metrics(const MetricSources& sources, const MetricsRequest& request) {
+std::unique_ptr<Answer> make_metrics(MetricSources& sources, const MetricsRequest& request) {
   if (request.names_of_beanstalkd) return std::make_unique<OldMetrics>(sources, request);
   return std::make_unique<Metrics>(sources, request);
 }

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,20 +79,25 @@ struct Times {
   const LatencyHistogram& requests;
 };
 
-// What the metrics are made of.
-struct MetricSources {
-  const engine::EngineView engine;
-  std::function<ProcessFacts()> process;
-  std::function<StoreFacts()> store;
-  std::function<ServerFacts()> server;
-  std::function<Times()> times;
-  std::function<size_t()> memory_bytes;  // Of jobs, bodies and connections.
-  std::function<size_t()> output_bytes;  // Of answers that have not left.
-  std::function<bool()> accepts_puts;    // Whether the disk has space for jobs.
-  std::function<const Http::Counts&()> requests;
-  TubeChoice tubes = {};                       // Of /metrics.
-  std::function<size_t()> event_streams = {};  // That are open. Empty: there can be none.
-  std::function<ClusterFacts()> cluster = {};  // Empty: the server is part of no cluster.
+// What the metrics are made of. It is asked within a turn of the loop, and when there are jobs;
+// before that only for what make_standby_metrics() shows.
+class MetricSources {
+ public:
+  virtual ~MetricSources() = default;
+
+  virtual engine::EngineView engine() = 0;
+  virtual ProcessFacts process() = 0;
+  virtual StoreFacts store() = 0;
+  virtual ServerFacts server() = 0;
+  virtual Times times() = 0;
+  virtual size_t memory_bytes() = 0;  // Of jobs, bodies and connections.
+  virtual size_t output_bytes() = 0;  // Of answers that have not left.
+  virtual bool accepts_puts() = 0;    // Whether the disk has space for jobs.
+  virtual const Http::Counts& requests() = 0;
+  virtual TubeChoice tubes() = 0;      // Of /metrics.
+  virtual size_t event_streams() = 0;  // That are open.
+  // None: the server is part of no cluster.
+  virtual std::optional<ClusterFacts> cluster_facts() = 0;
 };
 
 struct MetricsRequest {
@@ -105,9 +109,9 @@ struct MetricsRequest {
 };
 
 // `sources` outlives the answer.
-std::unique_ptr<Answer> make_metrics(const MetricSources& sources, const MetricsRequest& request);
+std::unique_ptr<Answer> make_metrics(MetricSources& sources, const MetricsRequest& request);
 // Of a node that has no jobs loaded: the families that say nothing of them. REQUIRES: the server is
 // part of a cluster.
-std::unique_ptr<Answer> make_standby_metrics(const MetricSources& sources, bool open_metrics);
+std::unique_ptr<Answer> make_standby_metrics(MetricSources& sources, bool open_metrics);
 
 }  // namespace perennial::http

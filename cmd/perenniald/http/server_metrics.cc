@@ -280,7 +280,7 @@ void add_body_cache(MetricsWriter& out, const ServerFacts& server) {
              "Answers with a body that was not there.", server.answers.bodies_missed);
 }
 
-void add_loop(MetricsWriter& out, const MetricSources& sources, const ProcessFacts& process,
+void add_loop(MetricsWriter& out, MetricSources& sources, const ProcessFacts& process,
               const Times& times) {
   out.single("perennial_loop_lag_seconds", MetricType::Gauge, "seconds",
              "The longest of the recent turns of the loop.",
@@ -297,13 +297,13 @@ void add_loop(MetricsWriter& out, const MetricSources& sources, const ProcessFac
   out.histogram(times.turns.view(), nanos_to_seconds);
 }
 
-void add_http(MetricsWriter& out, const MetricSources& sources, const Times& times) {
+void add_http(MetricsWriter& out, MetricSources& sources, const Times& times) {
   out.family("perennial_http_requests", MetricType::Counter, "", "Requests to this port.");
   for (const auto& [request, count] : sources.requests()) {
     out.sample(count, {{"route", request.first}, {"code", fmt::format("{}", request.second)}});
   }
   out.single("perennial_http_events", MetricType::Gauge, "", "Streams of events that are open.",
-             sources.event_streams ? sources.event_streams() : 0);
+             sources.event_streams());
   out.family("perennial_http_request_seconds", MetricType::Histogram, "seconds",
              "From the turn that reads a request to the end of its answer.");
   out.histogram(times.requests.view(), nanos_to_seconds);
@@ -311,16 +311,15 @@ void add_http(MetricsWriter& out, const MetricSources& sources, const Times& tim
 
 }  // namespace
 
-void add_server_metrics(MetricsWriter& out, const MetricSources& sources,
-                        const TubeCollector& tubes) {
-  const EngineStats stats = sources.engine.statistics();
+void add_server_metrics(MetricsWriter& out, MetricSources& sources, const TubeCollector& tubes) {
+  const EngineStats stats = sources.engine().statistics();
   const ProcessFacts process = sources.process();
   const StoreFacts store = sources.store();
   const ServerFacts server = sources.server();
   const Times times = sources.times();
   add_process(out, process, server);
   add_jobs(out, stats, tubes);
-  add_work(out, sources.engine.work_times());
+  add_work(out, sources.engine().work_times());
   add_commands(out, stats, times);
   add_refusals(out, stats, server.answers);
   add_clients(out, stats, process, server);
@@ -330,17 +329,17 @@ void add_server_metrics(MetricsWriter& out, const MetricSources& sources,
   add_body_cache(out, server);
   add_loop(out, sources, process, times);
   add_http(out, sources, times);
-  if (sources.cluster) add_cluster(out, sources.cluster());
+  if (const auto cluster = sources.cluster_facts()) add_cluster(out, *cluster);
   out.single("perennial_tubes_unlisted", MetricType::Gauge, "",
              "Tubes that are summed up as {other}.", tubes.unlisted());
 }
 
-void add_standby_metrics(MetricsWriter& out, const MetricSources& sources) {
+void add_standby_metrics(MetricsWriter& out, MetricSources& sources) {
   const ServerFacts server = sources.server();
   add_process(out, sources.process(), server);
   add_security(out, server);
   add_http(out, sources, sources.times());
-  add_cluster(out, sources.cluster());
+  if (const auto cluster = sources.cluster_facts()) add_cluster(out, *cluster);
 }
 
 }  // namespace perennial::http

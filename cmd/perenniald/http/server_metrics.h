@@ -7,10 +7,9 @@
 namespace perennial::http {
 
 // Writes the families that have no series for each tube. `tubes` has looked at all tubes.
-void add_server_metrics(MetricsWriter& out, const MetricSources& sources,
-                        const TubeCollector& tubes);
+void add_server_metrics(MetricsWriter& out, MetricSources& sources, const TubeCollector& tubes);
 
 // Writes those of them that say nothing of jobs, of a node that has none loaded.
-void add_standby_metrics(MetricsWriter& out, const MetricSources& sources);
+void add_standby_metrics(MetricsWriter& out, MetricSources& sources);
 
 }  // namespace perennial::http

@@ -52,7 +52,8 @@ struct Caller {
 };
 
 // Whether a request that changes something may come from a page of another site (T5). Browsers say
-// where a request comes from. What says nothing is no browser, and shows a token, not the cookie.
+// where a request comes from. A request without these headers is not from a browser, and shows a
+// token, not the cookie.
 bool is_cross_site(const Request& request, const Caller& caller);
 
 class SignIns {

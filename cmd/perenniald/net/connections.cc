@@ -31,10 +31,10 @@ std::string queue_share_of(const AcceptedSocket& socket) {
 
 Connections::Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget,
                          const ConnectionLimits& limits, std::unique_ptr<SocketBatch> batch,
-                         Hooks hooks)
+                         Owner& owner)
     : clock_(clock),
       budget_(budget),
-      hooks_(std::move(hooks)),
+      owner_(owner),
       sockets_(
           loop, [this](std::span<const SocketSet::Report> reports) { on_ready(reports); },
           [this] { return budget_.may_read(); }),
@@ -84,7 +84,7 @@ Status Connections::open(const AcceptedSocket& socket) {
     conn.proxy = stream.get();
     conn.stream = std::move(stream);
   } else {
-    conn.stream = hooks_.make_stream(socket);
+    conn.stream = owner_.make_stream(socket);
   }
   if (Status status = sockets_.add(socket.fd, id, interest); !status.ok()) return status;
   Connection& opened = connections_.emplace(id, std::move(conn)).first->second;
@@ -99,7 +99,7 @@ Status Connections::open(const AcceptedSocket& socket) {
 }
 
 void Connections::begin_session(Connection& conn) {
-  conn.session = &hooks_.open(conn.id, conn.socket, conn.stream->peer());
+  conn.session = &owner_.open_session(conn.id, conn.socket, conn.stream->peer());
 }
 
 void Connections::service(ConnId id) {
@@ -163,7 +163,7 @@ void Connections::on_ready(const SocketSet::Report& report) {
 
 // Sessions that wait for their turn come before the client that is read now.
 bool Connections::must_read_later() const {
-  return hooks_.has_waiting() || !budget_.may_run_at_once();
+  return owner_.has_waiting_sessions() || !budget_.may_run_at_once();
 }
 
 void Connections::read(Connection& conn) {
@@ -206,11 +206,11 @@ void Connections::on_read(Connection& conn, Stream::Outcome got, std::span<char>
   }
   // The session may stop the reading here: the turn may bring more bytes of this client.
   watch(conn, conn.session->reading());
-  hooks_.on_bytes();
+  owner_.on_bytes();
 }
 
 void Connections::mark_read(Connection& conn) {
-  if (!std::exchange(conn.was_read, true)) hooks_.on_first_read(conn.id);
+  if (!std::exchange(conn.was_read, true)) owner_.on_first_read(conn.id);
 }
 
 // What a handshake has come to. Returns whether the client is served from now on.
@@ -226,7 +226,7 @@ bool Connections::is_served(Connection& conn, Stream::Outcome got) {
   if (!conn.stream->is_open()) {
     handshakes_.on_progress(conn.id, share_of(conn.socket));
     watch(conn, true);
-    hooks_.on_slot_free();  // It may give way now.
+    owner_.on_slot_free();  // It may give way now.
     return false;
   }
   handshakes_.end(conn.id);
@@ -235,7 +235,7 @@ bool Connections::is_served(Connection& conn, Stream::Outcome got) {
       {{"conn", fmt::format("{}", conn.id)}, {"stream", conn.stream->description()}});
   begin_session(conn);
   watch(conn, true);  // It was not, while it waited for its turn.
-  hooks_.on_slot_free();
+  owner_.on_slot_free();
   return true;
 }
 
@@ -252,7 +252,7 @@ bool Connections::begin_behind_proxy(Connection& conn) {
   if (!header.is_own) conn.socket.is_local = conn.socket.is_unix = false;
   conn.stream->release();
   conn.proxy = nullptr;
-  conn.stream = hooks_.make_stream(conn.socket);
+  conn.stream = owner_.make_stream(conn.socket);
   conn.share = queue_share_of(conn.socket);
   if (const bool has_place = shares_.has_place(conn.share); !has_place) {
     conn.share.clear();
@@ -267,7 +267,7 @@ bool Connections::begin_behind_proxy(Connection& conn) {
   handshakes_.end(conn.id);
   begin_session(conn);
   watch(conn, conn.session->reading());
-  hooks_.on_slot_free();
+  owner_.on_slot_free();
   return false;
 }
 
@@ -353,7 +353,7 @@ void Connections::begin_anew(ConnId id, std::string_view early, bool ended) {
   conn.session = nullptr;
   conn.was_read = false;
   const int fd = conn.stream->release();
-  conn.stream = hooks_.make_stream(conn.socket);
+  conn.stream = owner_.make_stream(conn.socket);
   CHECK(conn.stream->fd() == fd);
   if (conn.stream->is_open()) {
     begin_session(conn);
@@ -408,7 +408,7 @@ void Connections::close(Connection& conn) {
   shares_.remove(conn.share);
   connections_.erase(id);
   log(Level::Debug, "conn.close", {{"conn", fmt::format("{}", id)}});
-  hooks_.on_slot_free();
+  owner_.on_slot_free();
 }
 
 void Connections::close_all() {

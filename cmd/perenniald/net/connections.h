@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -41,27 +40,29 @@ struct ConnectionLimits {
 // share one buffer, which no session keeps.
 class Connections {
  public:
-  struct Hooks {
+  // Who makes their streams and sessions, and is told what the turn needs to know.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
     // Creates the stream of a new client, which takes over the socket.
-    std::function<std::unique_ptr<Stream>(const AcceptedSocket& socket)> make_stream;
+    virtual std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket) = 0;
     // Creates the session of a client whose stream is open. `peer` is null if the client has shown
     // no certificate, and valid for as long as the connection.
-    std::function<core::Session&(ConnId conn, const AcceptedSocket& socket,
-                                 const PeerIdentity* peer)>
-        open;
+    virtual core::Session& open_session(ConnId conn, const AcceptedSocket& socket,
+                                        const PeerIdentity* peer) = 0;
     // Whether sessions wait for their turn. They come before clients that are read now.
-    std::function<bool()> has_waiting;
+    virtual bool has_waiting_sessions() = 0;
     // Something was read for the first time that a client has sent to its session: is_unread().
-    std::function<void(ConnId conn)> on_first_read;
+    virtual void on_first_read(ConnId conn) = 0;
     // A session was given bytes, and more may come in this turn.
-    std::function<void()> on_bytes;
+    virtual void on_bytes() = 0;
     // A connection was closed, or a handshake has ended, so one more client may be accepted.
-    std::function<void()> on_slot_free;
+    virtual void on_slot_free() = 0;
   };
   // All of them outlive this.
   // `batch`: moves the bytes of several clients with one call. Null: each has a call of its own.
   Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget,
-              const ConnectionLimits& limits, std::unique_ptr<SocketBatch> batch, Hooks hooks);
+              const ConnectionLimits& limits, std::unique_ptr<SocketBatch> batch, Owner& owner);
   ~Connections();
 
   // Takes over the socket, which is closed at once if its address has too many. Io: it cannot be
@@ -171,7 +172,7 @@ class Connections {
 
   TurnClock& clock_;
   const TurnBudget& budget_;
-  const Hooks hooks_;
+  Owner& owner_;
   SocketSet sockets_;
   std::unique_ptr<SocketBatch> batch_;  // Null: each client has a call of its own.
   size_t batch_bytes_ = 0;

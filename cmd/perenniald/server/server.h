@@ -5,23 +5,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 
-#include <uv.h>
-
 #include "cmd/perenniald/checkpoints/checkpoints.h"
-#include "cmd/perenniald/cluster/member.h"
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/config/flags.h"
 #include "cmd/perenniald/core/core.h"
-#include "cmd/perenniald/http/api/api.h"
-#include "cmd/perenniald/http/forwarded.h"
-#include "cmd/perenniald/http/http.h"
-#include "cmd/perenniald/http/queue_client.h"
-#include "cmd/perenniald/http/routes/routes.h"
-#include "cmd/perenniald/http/sign_in.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/loop/fine_timer.h"
 #include "cmd/perenniald/loop/turn_budget.h"
@@ -29,22 +20,22 @@
 #include "cmd/perenniald/net/connections.h"
 #include "cmd/perenniald/net/sockets.h"
 #include "cmd/perenniald/process/descriptors.h"
-#include "cmd/perenniald/process/watchdog.h"
-#include "cmd/perenniald/server/body_damage.h"
-#include "cmd/perenniald/server/body_reads.h"
-#include "cmd/perenniald/server/body_search.h"
+#include "cmd/perenniald/server/bodies/bodies.h"
+#include "cmd/perenniald/server/cluster_node.h"
+#include "cmd/perenniald/server/http_port.h"
 #include "cmd/perenniald/server/listeners.h"
+#include "cmd/perenniald/server/server_loop.h"
+#include "cmd/perenniald/server/settings_reload.h"
 #include "cmd/perenniald/server/startup.h"
 #include "cmd/perenniald/server/tls_reload.h"
 #include "cmd/perenniald/server/turn.h"
-#include "cmd/perenniald/snapshot/peer_checkpoints.h"
-#include "cmd/perenniald/standby/standby.h"
+#include "cmd/perenniald/server/watchdogs.h"
 #include "store/commit/log.h"
 
 namespace perennial::perenniald {
 
-// The loop of the process, and the parts that it joins. This class decides only when the process
-// begins to serve and when it ends; turn.h says what a turn does.
+// The process while it runs: it joins the parts, and decides only when the process begins to serve
+// and when it ends. turn.h says what a turn of the loop does.
 //
 // Its phases come in this order, and some may be left out. The store is opened and loaded on a
 // thread of its own, while HTTP says how far the server is. The engine catches up with what became
@@ -52,11 +43,10 @@ namespace perennial::perenniald {
 // work is committed and answered, and then the store is closed.
 //
 // Checkpoints are made meanwhile: checkpoints.h.
-//
-// A turn ends in on_prepare, just before the loop blocks, or by blocking there: end_turn(). It does
-// not end in a uv_check handle, because timer callbacks run after that one, and their work would
-// wait until the next poll is over.
-class Server {
+class Server final : private ServerLoop::Owner,
+                     private Connections::Owner,
+                     private HttpPort::Host,
+                     private Turn::Parts {
  public:
   // `users`: null if everybody may do everything. `read_settings`: reads the flags and the file
   // again.
@@ -69,97 +59,76 @@ class Server {
 
  private:
   enum class Phase : uint8_t { Loading, CatchingUp, Serving, Stopping, Ended };
-  struct Loop : uv_loop_t {
-    Loop();
-    ~Loop();
-  };
 
-  // -- Start and end.
   core::Options make_core_options();
-  http::MetricSources make_metric_sources();
-  http::ApiSources make_api_sources();
-  ProcessFacts process_facts();
-  http::ServerFacts server_facts();
-  http::ClusterFacts cluster_facts() const;
-  Nanos commit_age();
-  http::HealthFacts health_facts();
-  BodyDamage::Hooks damage_hooks();
-  StoreFacts store_facts() const;
-  Status take_in(AcceptedSocket socket);
-  std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket);
-  core::Session& open_session(ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer);
-  // Whether the jobs are loaded, and what was due before the start is done.
-  bool has_jobs() const { return phase_ == Phase::Serving || phase_ == Phase::Stopping; }
+
+  // -- Clients.
   // Whether clients of the queue are this node's own. Before that those that are accepted are
   // passed on to the leader.
   bool serves_queue() const { return phase_ != Phase::Loading && phase_ != Phase::CatchingUp; }
   bool has_slot(const BoundSocket& listener);
+  Status take_in(AcceptedSocket socket);
   TlsListener* tls_of(std::optional<size_t> listener) const;
+  // -- Connections::Owner
+  std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket) override;
+  core::Session& open_session(ConnId conn, const AcceptedSocket& socket,
+                              const PeerIdentity* peer) override;
+  bool has_waiting_sessions() override { return core_.has_runnable(); }
+  void on_first_read(ConnId conn) override;
+  void on_bytes() override;
+  void on_slot_free() override { acceptor_.on_slot_free(); }
+
+  // -- Start and end: server_phases.cc.
   bool reads_hangup() const;
-  std::vector<http::FileRead> reload();
-  // Of a cluster's node. Why the settings could not be used. Empty: they are.
-  std::string reload_settings();
-  void tell_shared_settings();
-  // Why the file could not be used. Empty: it is in use.
-  std::string reload_users();
-  void audit(const access::AuditEvent& event);
-  void start_handles();
   bool listen(const Acceptor::Choice& is_chosen);
-  bool become_member();
-  void on_loaded();
-  void start_watchdog();
-  void watch_loop();
-  void watch_closing();
+  // Returns false if the server is part of a cluster and its settings are wrong.
+  bool join_cluster();
+  void on_node_news();
   void begin_serving();
+  // Ends this process as the leader: a standby takes over.
+  void hand_over_if_asked();
   void begin_stop(std::string_view why);
   bool all_answered() const;
   void end();
   int close_store();
-  int close_member();
+  int close_store_of_node();
 
-  // -- While this node does not lead.
-  void become_standby();
-  bool is_forwarded(const BoundSocket& socket) const;
-  void on_member_news();
-  // Ends this process as the leader: a standby takes over.
-  void hand_over_if_asked();
-  http::ClusterHealth cluster_health();
-  std::optional<http::Http::Handled> answer_node(const http::Request& request);
-
-  // -- Each turn.
-  void on_prepare();
-  // Goes on with requests of HTTP for at most a millisecond. Returns whether none has more to do.
-  bool serve_http();
-  void block_unless(bool at_once);
+  // -- ServerLoop::Owner
+  void before_poll() override;
+  void on_log_news() override;
+  void on_loaded() override;
+  void on_phase_time() override;
+  void on_second() override;
+  void on_signal(int number) override;
   void end_turn(bool at_once);
-  void start_second_timer();
-  void on_second_timer();
-  Turn::Hooks turn_hooks();
+
+  // -- HttpPort::Host
+  bool has_jobs() const override { return phase_ == Phase::Serving || phase_ == Phase::Stopping; }
+  bool is_draining() const override { return turn_ ? core_.is_draining() : drain_; }
+  bool is_stopping() const override { return phase_ == Phase::Stopping; }
+  store::Store* store() const override { return store_.get(); }
+  ProcessFacts process_facts() override;
+  StoreFacts store_facts() const override;
+  Nanos commit_age() override;
+  Recovery recovery() const override { return recovery_; }
+
+  // -- Turn::Parts
+  size_t serve(std::span<const ConnId> conns) override;
+  void read_body(const core::BodyRead& read) override { bodies_.reads().start(*store_, read); }
+  void before_append(const store::Batch& batch) override;
+  void order_checkpoint() override { checkpoints_.order_checkpoint(*log_); }
+  void on_checkpoint_created(const store::CheckpointCreated& created) override {
+    checkpoints_.on_checkpoint_created(created);
+  }
+  store::DiskLeft disk_left() override { return store_->disk_left(); }
+  void arm_timer(Nanos left) override { timer_.arm(left); }
   void on_body(const core::BodyRead& read, Result<Body> body);
-  void on_phase_timer();
-  void on_signal(int number);
 
   Config config_;  // After a reload it has the new settings of how a cluster's etcd is reached.
-  const std::function<Invocation()> read_settings_;
-  const http::Proxies proxies_;
-  bool users_are_current_ = true;  // The file of users was good when it was read last.
-  Nanos users_reloaded_at_ = 0;    // When it was good and was read again; 0: never yet.
-  // Files of TLS were read again, perhaps with other revocation lists. The next turn looks, because
-  // a request of HTTP may have asked for that.
-  bool looks_for_revoked_ = false;
   TurnClock clock_;
   TurnBudget budget_{clock_};
-  Loop loop_;
-  uv_prepare_t prepare_;
-  uv_idle_t at_once_;  // While it is active the loop does not block.
-  FineTimer timer_;    // For core's next deadline.
-  // Loading: reports progress to the service manager. Stopping: ends the wait for clients.
-  uv_timer_t phase_timer_;
-  uv_async_t committed_;
-  uv_async_t loaded_;
-  uv_async_t peer_;            // For peer_checkpoints_.
-  uv_work_t first_work_ = {};  // Makes the threads of libuv's pool.
-  uv_signal_t signals_[4];
+  ServerLoop loop_{*this};
+  FineTimer timer_;  // For core's next deadline.
 
   Phase phase_ = Phase::Loading;
   std::atomic<bool> serving_ = false;  // Which exit code a failure of the store has.
@@ -167,40 +136,25 @@ class Server {
   bool waits_in_sockets_ = false;      // The loop blocks in connections_, and not in libuv.
   bool waits_for_clients_ = true;      // Stopping: wait for clients to take their answers.
   int exit_code_ = 0;
-  Nanos recovery_took_ = 0;
-  uint64_t recovered_jobs_ = 0;
+  Recovery recovery_;
 
-  http::AuditLines audit_lines_;
   ProcessFacts process_facts_;
   const Descriptors descriptors_;
   core::Core core_;
-  // The HTTP port, each part behind what it uses.
-  http::QueueClients queue_clients_;
-  http::SignIns sign_ins_;
-  const http::MetricSources metric_sources_;
-  const http::ApiSources api_sources_;
-  http::Api api_;
-  std::unique_ptr<PeerCheckpoints> peer_checkpoints_;  // Of a cluster's node.
-  http::Routes routes_;
-  http::Http http_;
-  uv_timer_t second_timer_;  // Once a second.
-  std::vector<ConnId> http_changed_;
-  Nanos appended_at_ = 0;  // When the last batch was given to the log.
   TlsReload tls_;
+  // It ends after what answers other nodes.
+  ClusterNode node_{loop_.loop(), clock_, connections_, config_};
+  SettingsReload settings_;
+  HttpPort http_;
+  Nanos appended_at_ = 0;  // When the last batch was given to the log.
   Connections connections_;
   Acceptor acceptor_;
-  BodyReads body_reads_;
-  BodySearch body_search_;
-  BodyDamage body_damage_;
+  Bodies bodies_;
   Checkpoints checkpoints_;
   std::unique_ptr<store::Store> store_;
-  std::unique_ptr<Member> member_;  // Null: the server is no part of a cluster.
-  bool is_standby_ = false;         // It has followed another leader.
-  std::optional<Standby> standby_;  // From the start of a node on. Later it has nothing to do.
   std::unique_ptr<store::Log> log_;
-  std::optional<Turn> turn_;            // Set when the store is loaded.
-  std::unique_ptr<Watchdog> watchdog_;  // Of the log, and later of the store's close.
-  std::unique_ptr<Watchdog> loop_watchdog_;
+  std::optional<Turn> turn_;  // Set when the store is loaded.
+  Watchdogs watchdogs_{config_, clock_};
   std::optional<Startup> startup_;
 };
 

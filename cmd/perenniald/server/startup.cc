@@ -22,11 +22,11 @@ Failure clock_failure(const ClockCheck& check, const ClockBounds& bounds) {
 
 }  // namespace
 
-Startup::Startup(store::Options options, store::GroupAccess group_access, Member* member,
+Startup::Startup(store::Options options, store::GroupAccess group_access, NodeRunner* runner,
                  engine::Engine& engine, const TurnClock& clock, const ClockBounds& bounds,
                  std::function<void()> done)
     : group_access_(group_access),
-      member_(member),
+      runner_(runner),
       engine_(engine),
       clock_(clock),
       bounds_(bounds),
@@ -39,15 +39,15 @@ Startup::~Startup() {
 
 void Startup::cancel() {
   cancelled_ = true;
-  if (member_ != nullptr) member_->cancel();
+  if (runner_ != nullptr) runner_->cancel();
 }
 
 std::optional<Startup::Found> Startup::take() {
   if (thread_.joinable()) thread_.join();
   if (found_.store == nullptr) return std::nullopt;
   if (!cancelled_) return std::move(found_);
-  // Asked to stop after it was loaded. The log of the member uses the store until it is given up.
-  if (member_ != nullptr) member_->give_up();
+  // Asked to stop after it was loaded. The log of the node uses the store until it is given up.
+  if (runner_ != nullptr) runner_->give_up();
   found_.store.reset();
   return std::nullopt;
 }
@@ -55,24 +55,24 @@ std::optional<Startup::Found> Startup::take() {
 void Startup::run(const store::Options& options) {
   Nanos start = TurnClock::steady();
   Status status;
-  if (member_ != nullptr) status = member_->get_wanted_copy(options.data_dir);
+  if (runner_ != nullptr) status = runner_->get_wanted_copy(options.data_dir);
   Result<std::unique_ptr<store::Store>> opened = status.ok() ? open(options) : Status(status);
-  if (member_ != nullptr && !opened.ok() && is_damage(opened.status())) {
-    status = member_->replace_damaged(options.data_dir, opened.status());
+  if (runner_ != nullptr && !opened.ok() && is_damage(opened.status())) {
+    status = runner_->replace_damaged(options.data_dir, opened.status());
     opened = status.ok() ? open(options) : Status(status);
   }
   status = opened.ok() ? follow(**opened) : opened.take_status();
-  while (!status.ok() && member_ != nullptr && member_->is_behind()) {
+  while (!status.ok() && runner_ != nullptr && runner_->is_behind()) {
     opened = Status(status);  // Closes the store, in whose directory another one comes.
-    status = member_->get_copy(options.data_dir);
+    status = runner_->get_copy(options.data_dir);
     if (!status.ok()) break;
     opened = open(options);
     status = opened.ok() ? follow(**opened) : opened.take_status();
   }
-  if (member_ != nullptr) start = TurnClock::steady();  // It was a standby until now.
+  if (runner_ != nullptr) start = TurnClock::steady();  // It was a standby until now.
   found_.measured_at = TurnClock::steady();
   ClockCheck check(found_.opening.last_now, time(status.ok()));
-  const bool leads = status.ok() && member_ != nullptr;
+  const bool leads = status.ok() && runner_ != nullptr;
   if (status.ok()) status = load(**opened, check);
   if (!status.ok()) {
     if (!cancelled_ && !failure_) failure_ = open_failure(status, options.data_dir);
@@ -84,27 +84,27 @@ void Startup::run(const store::Options& options) {
   done_();
 }
 
-// Before the store ends, which the log of the member uses.
+// Before the store ends, which the log of the node uses.
 void Startup::give_up(const Status& loaded, const std::string& data_dir) {
-  member_->give_up();
+  runner_->give_up();
   if (cancelled_) return;
-  if (std::optional<Failure> wants_copy = Member::want_copy(data_dir, loaded))
+  if (std::optional<Failure> wants_copy = NodeRunner::want_copy(data_dir, loaded))
     failure_ = *wants_copy;
 }
 
 // The cluster's if it leads one, else that of the wall clock.
 Nanos Startup::time(bool leads) {
-  if (member_ == nullptr || !leads) return clock_.at_this_moment();
+  if (runner_ == nullptr || !leads) return clock_.at_this_moment();
   // What a former leader has handed on is right, however long ago the newest batch was.
-  if (member_->is_time_handed_on()) bounds_.is_accepted = true;
-  return member_->time();
+  if (runner_->is_time_handed_on()) bounds_.is_accepted = true;
+  return runner_->time();
 }
 
 // What was made without the setting, or by tools, gets its modes here.
 Result<std::unique_ptr<store::Store>> Startup::open(const store::Options& options) {
   store::StartReview review;
   // A node of a cluster does not know before it leads which time will count.
-  if (member_ == nullptr) {
+  if (runner_ == nullptr) {
     review = [this](Nanos newest, const auto& load) { return this->review(newest, load); };
   }
   Result<std::unique_ptr<store::Store>> opened = store::Store::open(options, review);
@@ -143,12 +143,12 @@ Status Startup::review(Nanos newest, const std::function<Status(const store::Loa
 // Until then the node is a standby, if the server is part of a cluster.
 Status Startup::follow(store::Store& store) {
   found_.opening = store.opening();
-  if (member_ == nullptr) return {};
-  if (Status led = member_->follow(store); !led.ok()) return std::move(led).with("cluster");
+  if (runner_ == nullptr) return {};
+  if (Status led = runner_->follow(store); !led.ok()) return std::move(led).with("cluster");
   Result<store::Opening> reached = store.reached();
   if (!reached.ok()) return reached.take_status();
   found_.opening = reached.take();
-  found_.opening.epoch = member_->epoch();
+  found_.opening.epoch = runner_->epoch();
   return {};
 }
 

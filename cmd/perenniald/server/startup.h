@@ -6,13 +6,14 @@
 #include <optional>
 #include <thread>
 
-#include "cmd/perenniald/cluster/member.h"
+#include "cmd/perenniald/cluster/node_runner.h"
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/server/clock_check.h"
 #include "engine/types/stats.h"
 #include "store/store.h"
+#include "store/types/group_access.h"
 
 namespace perennial::perenniald {
 
@@ -32,9 +33,9 @@ class Startup {
   };
 
   // `done` is called once, on that thread, when it has finished.
-  // `member`: null if the server is no part of a cluster. Otherwise the thread loads when this node
+  // `runner`: null if the server is no part of a cluster. Otherwise the thread loads when this node
   // leads.
-  Startup(store::Options options, store::GroupAccess group_access, Member* member,
+  Startup(store::Options options, store::GroupAccess group_access, NodeRunner* runner,
           engine::Engine& engine, const TurnClock& clock, const ClockBounds& bounds,
           std::function<void()> done);
   ~Startup();
@@ -62,7 +63,7 @@ class Startup {
   Status restore(const JobRow& row);
 
   const store::GroupAccess group_access_;
-  Member* const member_;
+  NodeRunner* const runner_;
   engine::Engine& engine_;
   const TurnClock& clock_;
   ClockBounds bounds_;

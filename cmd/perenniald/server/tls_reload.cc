@@ -15,8 +15,8 @@ constexpr uint64_t look_ms = 60'000;
 }  // namespace
 
 TlsReload::TlsReload(uv_loop_t& loop, TurnClock& clock, const Config& config,
-                     TlsListeners listeners, std::function<void()> reloaded)
-    : clock_(clock), listeners_(std::move(listeners)), reloaded_(std::move(reloaded)) {
+                     TlsListeners listeners)
+    : clock_(clock), listeners_(std::move(listeners)) {
   for (const ListenerConfig& listener : config.listeners) names_.push_back(listener.address);
   CHECK(uv_timer_init(&loop, &timer_) == 0);
   timer_.data = this;
@@ -57,7 +57,7 @@ Status TlsReload::reload(size_t listener) {
     reloaded_at_ = clock_.now();
     log(Level::Info, "tls.reload",
         {{"address", names_[listener]}, {"valid_until", tls.certificate_end()}});
-    reloaded_();
+    has_news_ = true;
   } else {
     bad_.insert(listener);
     log(Level::Error, "tls.reload",

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ctime>
-#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,9 +19,8 @@ namespace perennial::perenniald {
 // Bad files change nothing, and are one line in the log.
 class TlsReload {
  public:
-  // `loop` and `clock` outlive this. `reloaded`: called after files were read again and are in use.
-  TlsReload(uv_loop_t& loop, TurnClock& clock, const Config& config, TlsListeners listeners,
-            std::function<void()> reloaded);
+  // `loop` and `clock` outlive this.
+  TlsReload(uv_loop_t& loop, TurnClock& clock, const Config& config, TlsListeners listeners);
 
   // Says which listeners have TLS, and begins to look at their files every minute.
   void start();
@@ -32,6 +30,10 @@ class TlsReload {
   void close();
 
   bool has_any() const;
+  // Whether files were read again and are in use, perhaps with other revocation lists, that
+  // take_news() was not asked about.
+  bool has_news() const { return has_news_; }
+  bool take_news() { return std::exchange(has_news_, false); }
   // Whether the files of each listener were good when they were read last.
   bool is_current() const { return bad_.empty(); }
   // When files could be used that were read again; 0: none was yet.
@@ -49,7 +51,7 @@ class TlsReload {
   TurnClock& clock_;
   std::vector<std::string> names_;  // The addresses, for the log.
   const TlsListeners listeners_;
-  const std::function<void()> reloaded_;
+  bool has_news_ = false;
   std::set<size_t> bad_;  // Those whose files could not be used when they were read last.
   Nanos reloaded_at_ = 0;
   uv_timer_t timer_;

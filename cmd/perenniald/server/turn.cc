@@ -4,8 +4,8 @@
 
 namespace perennial::perenniald {
 
-Turn::Turn(core::Core& core, store::Log& log, TurnClock& clock, TurnBudget& budget, Hooks hooks)
-    : core_(core), log_(log), clock_(clock), budget_(budget), hooks_(std::move(hooks)) {
+Turn::Turn(core::Core& core, store::Log& log, TurnClock& clock, TurnBudget& budget, Parts& parts)
+    : core_(core), log_(log), clock_(clock), budget_(budget), parts_(parts) {
   const store::StoreUpdate opened = log_.collect().store;
   store_facts_ = opened.facts;
   core_.on_disk_space(opened.accepts_puts, clock_.now());
@@ -29,17 +29,17 @@ void Turn::on_timer() {
 void Turn::on_log_update() {
   store::Log::Update update = log_.collect();
   store_facts_ = std::move(update.store.facts);
-  core_.on_disk_left(hooks_.disk_left());
+  core_.on_disk_left(parts_.disk_left());
   core_.on_disk_space(update.store.accepts_puts, clock_.now());
   core_.on_write_stall(update.store.write_stalled, clock_.now());
   const store::LogIndices& indices = update.indices;
   core_.on_committed(indices.reply_index(), indices.durable, clock_.now(), update.took);
   for (store::Batch& batch : update.batches) core_.recycle(std::move(batch));
-  if (update.checkpoint) hooks_.on_checkpoint_created(*update.checkpoint);
+  if (update.checkpoint) parts_.on_checkpoint_created(*update.checkpoint);
 }
 
 Turn::TurnResult Turn::before_poll() {
-  core_.on_disk_left(hooks_.disk_left());
+  core_.on_disk_left(parts_.disk_left());
   polls_again_ = must_poll_again();
   const bool all = process_all();
   arm_timer();
@@ -71,7 +71,7 @@ bool Turn::process_all() {
   for (;;) {
     run_waiting();
     start_reads();
-    hooks_.order_checkpoint();  // Also when no batch is due.
+    parts_.order_checkpoint();  // Also when no batch is due.
     if (next_changed_ == changed_.size()) {
       next_changed_ = 0;
       if (core_.has_answers_to_time()) core_.on_answers_leave(clock_.actual());
@@ -98,7 +98,7 @@ void Turn::run_waiting() {
 void Turn::start_reads() {
   // A read that ends at once frees its place among the reads under way, so more reads may begin.
   for (auto reads = core_.take_reads(); !reads.empty(); reads = core_.take_reads()) {
-    for (const core::BodyRead& read : reads) hooks_.read_body(read);
+    for (const core::BodyRead& read : reads) parts_.read_body(read);
   }
 }
 
@@ -109,10 +109,10 @@ bool Turn::hand_over() {
   const bool due = stopping_ ? core_.has_batch() : core_.batch_due(now);
   if (!due) return false;
   store::Batch batch = core_.take_batch(now);
-  hooks_.before_append(batch);
+  parts_.before_append(batch);
   writes_here_ = log_.append(std::move(batch)) == store::Appended::Done;
   if (writes_here_) on_log_update();
-  hooks_.order_checkpoint();  // A checkpoint point behind this batch follows it into the queue.
+  parts_.order_checkpoint();  // A checkpoint point behind this batch follows it into the queue.
   return true;
 }
 
@@ -125,7 +125,7 @@ bool Turn::serve_changed() {
       if (!polls_again_) hand_over();
       return false;
     }
-    next_changed_ += hooks_.serve(std::span(changed_).subspan(next_changed_));
+    next_changed_ += parts_.serve(std::span(changed_).subspan(next_changed_));
   }
   return true;
 }
@@ -137,7 +137,7 @@ void Turn::arm_timer() {
   const std::optional<Nanos> next = log_.idle() ? core_.next_deadline() : core_.next_tick();
   if (!next || (armed_ && *armed_ <= *next)) return;
   armed_ = next;
-  hooks_.arm_timer(*next - clock_.now() - clock_.turn_so_far());
+  parts_.arm_timer(*next - clock_.now() - clock_.turn_so_far());
 }
 
 }  // namespace perennial::perenniald

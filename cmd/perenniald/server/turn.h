@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -41,22 +40,24 @@ namespace perennial::perenniald {
 class Turn {
  public:
   // What it asks of the other parts, on the loop's thread.
-  struct Hooks {
+  class Parts {
+   public:
+    virtual ~Parts() = default;
     // Writes what may leave, and reads on, stops reading, or closes the connection, as core says,
     // for some of these connections: from the first on, and at least for one. Returns for how many.
-    std::function<size_t(std::span<const ConnId>)> serve;
+    virtual size_t serve(std::span<const ConnId> conns) = 0;
     // Begins a read, which ends with core's on_body(), perhaps before this returns.
-    std::function<void(const core::BodyRead&)> read_body;
+    virtual void read_body(const core::BodyRead& read) = 0;
     // Called before each append.
-    std::function<void(const store::Batch&)> before_append;
+    virtual void before_append(const store::Batch& batch) = 0;
     // If a checkpoint point follows the last batch taken, gives the checkpoint its place in the
     // log.
-    std::function<void()> order_checkpoint;
-    std::function<void(const store::CheckpointCreated&)> on_checkpoint_created;
+    virtual void order_checkpoint() = 0;
+    virtual void on_checkpoint_created(const store::CheckpointCreated& created) = 0;
     // Returns the free space that the disk has now.
-    std::function<store::DiskLeft()> disk_left;
+    virtual store::DiskLeft disk_left() = 0;
     // Arms the timer, in place of any earlier time: on_timer() is due after `left` nanoseconds.
-    std::function<void(Nanos left)> arm_timer;
+    virtual void arm_timer(Nanos left) = 0;
   };
   struct TurnResult {
     bool all = false;      // Nothing is left that could be done now.
@@ -64,7 +65,7 @@ class Turn {
   };
 
   // All of them outlive this. Takes the first update of the log.
-  Turn(core::Core& core, store::Log& log, TurnClock& clock, TurnBudget& budget, Hooks hooks);
+  Turn(core::Core& core, store::Log& log, TurnClock& clock, TurnBudget& budget, Parts& parts);
 
   // Core was given bytes, and more may come in this turn.
   void hand_over_early();
@@ -91,7 +92,7 @@ class Turn {
   store::Log& log_;
   TurnClock& clock_;
   TurnBudget& budget_;
-  const Hooks hooks_;
+  Parts& parts_;
   StoreFacts store_facts_;
   bool stopping_ = false;
   std::optional<Nanos> armed_;  // When on_timer() is due.

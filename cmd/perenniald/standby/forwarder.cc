@@ -120,7 +120,7 @@ class Forwarder::Side final : public core::Session {
     if (ended_) other_->on_other_ended();
   }
   void refuse_circle() {
-    forwarder_.hooks_.on_circle(id_);
+    forwarder_.owner_.on_circle(id_);
     if (other_ != nullptr) other_->drop();
     drop();
   }
@@ -136,7 +136,7 @@ class Forwarder::Side final : public core::Session {
   void end_output_if_due() {
     if (!ends_output_ || !out_.empty() || closing_) return;
     ends_output_ = false;
-    forwarder_.hooks_.end_output(id_);
+    forwarder_.owner_.end_output(id_);
   }
   // What the other side has sent is still written.
   void on_other_gone() {
@@ -161,10 +161,8 @@ class Forwarder::Side final : public core::Session {
   bool closing_ = false;
 };
 
-Forwarder::Forwarder(Nanos wait_max, Hooks hooks)
-    : wait_max_(wait_max),
-      silence_max_(std::min(silence_max, wait_max / 2)),
-      hooks_(std::move(hooks)) {}
+Forwarder::Forwarder(Nanos wait_max, Owner& owner)
+    : wait_max_(wait_max), silence_max_(std::min(silence_max, wait_max / 2)), owner_(owner) {}
 
 Forwarder::~Forwarder() = default;
 
@@ -201,7 +199,7 @@ void Forwarder::set_leader(std::string address, bool reads_forward_header) {
 
 void Forwarder::dial_if_due(Side& client) {
   if (leader_.empty() || !client.is_due || std::exchange(client.dials, true)) return;
-  hooks_.dial(leader_,
+  owner_.dial(leader_,
               [this, id = client.id(), address = leader_](int fd) { on_dialled(id, address, fd); });
 }
 
@@ -215,7 +213,7 @@ void Forwarder::on_dialled(ConnId client, const std::string& address, int fd) {
     return;
   }
   adopting_ = found->second.get();
-  const bool adopted = hooks_.adopt(fd);
+  const bool adopted = owner_.adopt(fd);
   adopting_ = nullptr;
   if (!adopted) found->second->drop();
 }

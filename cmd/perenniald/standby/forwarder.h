@@ -26,16 +26,20 @@ namespace perennial::perenniald {
 // When the leader changes, old connections are closed, as after a restart of a server.
 class Forwarder {
  public:
-  struct Hooks {
+  // What it asks of the other parts.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
     // Opens a connection to the leader. `done` is called later, with its socket, or -1.
-    std::function<void(const std::string& address, std::function<void(int fd)> done)> dial;
+    virtual void dial(const std::string& address, std::function<void(int fd)> done) = 0;
     // Takes over the socket, and calls open_leader_side() with its connection. Returns false if
     // the system lacks the means: the socket is closed.
-    std::function<bool(int fd)> adopt;
-    // Shuts down the sending side of a connection: its session sends nothing more, and still reads.
-    std::function<void(ConnId)> end_output;
+    virtual bool adopt(int fd) = 0;
+    // Shuts down the sending side of a connection: its session sends nothing more, and still
+    // reads.
+    virtual void end_output(ConnId conn) = 0;
     // This client was passed on in a circle. It is about to be closed.
-    std::function<void(ConnId client)> on_circle;
+    virtual void on_circle(ConnId client) = 0;
   };
   // What was read from a client while it waited, if it has shut down its sending side meanwhile.
   struct Early {
@@ -45,11 +49,11 @@ class Forwarder {
 
   // `wait_max`: how long a client waits for a leader. It gives its first bytes to its session when
   // it has sent something: the headers in front, perhaps none (PlainStream::Head::ForwardsFirst).
-  Forwarder(Nanos wait_max, Hooks hooks);
+  Forwarder(Nanos wait_max, Owner& owner);
   ~Forwarder();
 
   core::Session& open_client(ConnId conn, Nanos now);
-  // REQUIRES: it is called by Hooks::adopt.
+  // REQUIRES: it is called by Owner::adopt.
   core::Session& open_leader_side(ConnId conn);
 
   // Who leads, "HOST:PORT", and whether it reads the header. Empty: nobody, or this node. Ends the
@@ -80,7 +84,7 @@ class Forwarder {
 
   const Nanos wait_max_;
   const Nanos silence_max_;
-  const Hooks hooks_;
+  Owner& owner_;
   std::string leader_;
   bool leader_reads_header_ = false;
   std::map<ConnId, std::unique_ptr<Side>> sides_;

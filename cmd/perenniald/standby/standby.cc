@@ -16,17 +16,7 @@ Standby::Standby(uv_loop_t& loop, Connections& connections, Nanos wait_max, Hook
     : connections_(connections),
       hooks_(std::move(hooks)),
       dialer_(loop),
-      forwarder_(
-          wait_max,
-          {.dial =
-               [this](const std::string& address, std::function<void(int)> done) {
-                 dialer_.dial(address,
-                              [then = std::move(done)](int fd, int /*error*/) { then(fd); });
-               },
-           .adopt =
-               [this](int fd) { return connections_.open({.fd = fd, .to_leader = true}).ok(); },
-           .end_output = [this](ConnId conn) { connections_.end_output(conn); },
-           .on_circle = [this](ConnId client) { on_circle(client); }}),
+      forwarder_(wait_max, *this),
       leader_watch_(loop, dialer_,
                     {.ended = hooks_.leader_has_ended, .reached = hooks_.leader_reached}) {
   CHECK(uv_timer_init(&loop, &timer_) == 0);
@@ -47,6 +37,14 @@ void Standby::set_leader(const std::optional<OtherLeader>& leader) {
   leader_ = leader.value_or(OtherLeader());
   forwarder_.set_leader(leader_.client_address, leader_.reads_forward_header);
   leader_watch_.set_leader(leader_.peer_address, leader_.epoch);
+}
+
+void Standby::dial(const std::string& address, std::function<void(int fd)> done) {
+  dialer_.dial(address, [then = std::move(done)](int fd, int /*error*/) { then(fd); });
+}
+
+bool Standby::adopt(int fd) {
+  return connections_.open({.fd = fd, .to_leader = true}).ok();
 }
 
 void Standby::on_circle(ConnId client) {

@@ -28,7 +28,7 @@ struct OtherLeader {
 
 // What a node does for clients while it does not lead: it passes them on to the leader, and notices
 // that the leader's process has ended.
-class Standby {
+class Standby final : private Forwarder::Owner {
  public:
   struct Hooks {
     std::function<Nanos()> now;
@@ -56,7 +56,11 @@ class Standby {
   void close();
 
  private:
-  void on_circle(ConnId client);
+  // -- Forwarder::Owner
+  void dial(const std::string& address, std::function<void(int fd)> done) override;
+  bool adopt(int fd) override;
+  void end_output(ConnId conn) override { connections_.end_output(conn); }
+  void on_circle(ConnId client) override;
 
   Connections& connections_;
   const Hooks hooks_;

@@ -106,7 +106,7 @@ const Api::Row Api::rows[] = {
 };
 // clang-format on
 
-Api::Api(const ApiSources& sources)
+Api::Api(ApiSources& sources)
     : sources_(sources),
       operations_(sources),
       events_([this](const std::string& topic) { return frame(topic); }),
@@ -142,7 +142,7 @@ std::span<const Api::Route> Api::routes() {
 }
 
 void Api::on_time() {
-  history_.on_second(sources_.server.engine, sources_.now());
+  history_.on_second(sources_.engine(), sources_.now());
   events_.on_time();
   body_windows_.on_time(sources_.now());
 }
@@ -154,7 +154,7 @@ Api::Made Api::forbidden(const Ask& ask, access::Verb missing, std::string subje
 
 // As in the queue a job that is hidden is counted as one that is not there.
 Api::Made Api::refused(const Ask& ask, const Command& command, std::string_view absent) {
-  const access::Judgement judgement = ask.caller.judged(command, sources_.server.engine);
+  const access::Judgement judgement = ask.caller.judged(command, sources_.engine());
   switch (judgement.verdict) {
     case access::Verdict::Allowed:
       break;

@@ -39,7 +39,7 @@ class Api {
     size_t body_bytes_max = small_body_bytes_max;
   };
 
-  explicit Api(const ApiSources& sources);
+  explicit Api(ApiSources& sources);
 
   // Whether the path is one of the API's.
   static bool owns(std::string_view path);
@@ -151,7 +151,7 @@ class Api {
   Json server_json(const Caller& caller) const;
   std::string frame(const std::string& topic) const;
 
-  const ApiSources& sources_;
+  ApiSources& sources_;
   Operations operations_;
   Events events_;
   History history_;

@@ -48,7 +48,7 @@ Api::Made Api::change(const Ask& ask, std::vector<QueueCommand> commands, Word h
 Api::Made Api::change(const Ask& ask, std::vector<QueueCommand> commands, Word hoped,
                       std::function<Json(const wire::ClientReply&)> value, Refusal refusal) {
   return make_command_answer(
-      sources_.queue, ask.caller, std::move(commands),
+      sources_.queue(), ask.caller, std::move(commands),
       [hoped, value = std::move(value), refusal = std::move(refusal)](const QueueReplies& replies) {
         // What comes before the last command only prepares it.
         for (const wire::ClientReply& reply : replies) {
@@ -63,11 +63,11 @@ Api::Made Api::change(const Ask& ask, std::vector<QueueCommand> commands, Word h
 // The queue answers NOT_FOUND for both. Whoever may not do this to the job is told of none.
 Api::Refusal Api::refusal_for(const Ask& ask, JobId id, access::Verb verb,
                               std::vector<JobState> forbidding) const {
-  const std::optional<JobStats> before = sources_.server.engine.job_statistics(id);
+  const std::optional<JobStats> before = sources_.engine().job_statistics(id);
   if (!before || !ask.caller.may_on(before->tube, verb)) return refusal_of;
   return [this, id, forbidding = std::move(forbidding)](const wire::ClientReply& reply) {
     if (!reply.is(Word::NotFound)) return refusal_of(reply);
-    const std::optional<JobStats> now = sources_.server.engine.job_statistics(id);
+    const std::optional<JobStats> now = sources_.engine().job_statistics(id);
     if (!now || std::ranges::find(forbidding, now->state) == forbidding.end()) {
       return problem_response(Status::NotFound, "There is no such job.");
     }
@@ -88,7 +88,7 @@ Api::Made Api::sign_in(const Ask& ask) {
   if (!fields.text("token") || token.empty()) fields.add_problem("token is missing.");
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
   const std::optional<std::string> cookie =
-      sources_.sign_ins.sign_in(token, ask.request, ask.caller.rights);
+      sources_.sign_ins().sign_in(token, ask.request, ask.caller.rights);
   if (!cookie) {
     return answer_now(problem_response(Status::Unauthorized, "The token is not known."));
   }
@@ -101,7 +101,7 @@ Api::Made Api::sign_in(const Ask& ask) {
 Api::Made Api::sign_out(const Ask& ask) {
   return answer_now(
       {.status = Status::NoContent,
-       .fields = {{"Set-Cookie", sources_.sign_ins.sign_out(ask.request, ask.caller.rights)}}});
+       .fields = {{"Set-Cookie", sources_.sign_ins().sign_out(ask.request, ask.caller.rights)}}});
 }
 
 Api::Made Api::put(const Ask& ask) {
@@ -133,7 +133,7 @@ Api::Made Api::put(const Ask& ask) {
   options.delay_rest_ns = rest_of(delay);
   options.ttr_rest_ns = rest_of(ttr);
   put.options = std::move(options);
-  return make_command_answer(sources_.queue, ask.caller, {{std::move(put), *std::move(body)}},
+  return make_command_answer(sources_.queue(), ask.caller, {{std::move(put), *std::move(body)}},
                              [](const QueueReplies& replies) {
                                const wire::ClientReply& reply = replies.front();
                                if (!reply.is(Word::Inserted)) return refusal_of(reply);
@@ -234,7 +234,7 @@ Api::Made Api::kick_tube(const Ask& ask) {
   const Kick kick = {.bound = static_cast<uint32_t>(*count)};
   if (Made refusal = refused(ask, KickTube{.tube = tube})) return refusal;
   // To use a tube would make it.
-  if (!sources_.server.engine.tube_statistics(tube)) {
+  if (!sources_.engine().tube_statistics(tube)) {
     return answer_now(problem_response(Status::NotFound, "There is no such tube."));
   }
   return change(ask, {{Use{.tube = tube}}, {kick}}, Word::KickedCount, [](const auto& reply) {
@@ -343,7 +343,7 @@ Api::Made Api::checkpoint(const Ask& ask) {
   Fields fields(ask.request);
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
   return make_command_answer(
-      sources_.queue, ask.caller, {{Checkpoint{}}}, [](const QueueReplies& replies) {
+      sources_.queue(), ask.caller, {{Checkpoint{}}}, [](const QueueReplies& replies) {
         const wire::ClientReply& reply = replies.front();
         if (reply.is(Word::Failed)) {
           const auto failure = wire::parse_checkpoint_failure(reply.text);

@@ -12,14 +12,13 @@ namespace perennial::http {
 class JobView {
  public:
   // `sources` outlives this.
-  JobView(const ApiSources& sources, Caller caller)
-      : sources_(sources), caller_(std::move(caller)) {}
+  JobView(ApiSources& sources, Caller caller) : sources_(sources), caller_(std::move(caller)) {}
 
   // With what the caller may do with it.
   Json of(const JobStats& job) const;
 
  private:
-  const ApiSources& sources_;
+  ApiSources& sources_;
   const Caller caller_;
 };
 

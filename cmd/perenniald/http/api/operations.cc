@@ -36,7 +36,7 @@ class Operations::Start final : public Answer {
       : operations_(operations),
         caller_(std::move(caller)),
         asked_(std::move(asked)),
-        counter_(operations.sources_.server.engine,
+        counter_(operations.sources_.engine(),
                  {.tube = asked_.tube, .states = asked_.states, .match = asked_.match}) {}
 
   Step step() override { return counter_.step() ? Step::Whole : Step::Again; }
@@ -86,7 +86,7 @@ Response Operations::begin(const Caller& caller, const OperationAsked& asked, ui
   operation.asked = asked;
   if (caller.user != nullptr) operation.user = caller.user->name;
   operation.begun = sources_.now();
-  operation.client = sources_.queue.open(caller.rights, [this, id] { on_reply(id); });
+  operation.client = sources_.queue().open(caller.rights, [this, id] { on_reply(id); });
   operation.client->send(command_of(asked));
   ++running_;
   return json_response(Status::Accepted, json_of(id, operation));
@@ -134,7 +134,7 @@ void Operations::reap() {
 
 std::optional<uint64_t> Operations::progress_of(const Operation& operation) const {
   if (operation.client == nullptr || operation.is_to_end) return std::nullopt;
-  return sources_.server.engine.operation_progress(operation.client->id());
+  return sources_.engine().operation_progress(operation.client->id());
 }
 
 Json Operations::json_of(uint64_t id, const Operation& operation) const {

@@ -34,7 +34,7 @@ class Operations {
   static constexpr size_t running_max = 16;
   static constexpr size_t kept_max = 100;
 
-  explicit Operations(const ApiSources& sources) : sources_(sources) {}
+  explicit Operations(ApiSources& sources) : sources_(sources) {}
 
   // An operation, once the jobs are counted that it would take; or why there is none. They are
   // counted in steps. REQUIRES: the caller may do command_of(asked).
@@ -69,7 +69,7 @@ class Operations {
   std::optional<uint64_t> progress_of(const Operation& operation) const;
   Json json_of(uint64_t id, const Operation& operation) const;
 
-  const ApiSources& sources_;
+  ApiSources& sources_;
   std::map<uint64_t, Operation> operations_;
   uint64_t next_id_ = 1;
   size_t running_ = 0;

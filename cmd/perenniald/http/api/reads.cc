@@ -109,14 +109,13 @@ Api::Made Api::tubes(const Ask& ask) {
   if (gone != "yes" && gone != "no") query.add_problem("gone must be yes or no.");
   asked.with_gone = gone == "yes";
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
-  return make_tubes_page(sources_.server.engine, history_, ask.caller, std::move(asked),
-                         sources_.now());
+  return make_tubes_page(sources_.engine(), history_, ask.caller, std::move(asked), sources_.now());
 }
 
 Api::Made Api::tube(const Ask& ask) {
   const std::string& name = ask.names.front();
   if (Made refusal = refused(ask, StatsTube{.tube = name})) return refusal;
-  const std::optional<TubeStats> stats = sources_.server.engine.tube_statistics(name);
+  const std::optional<TubeStats> stats = sources_.engine().tube_statistics(name);
   if (!stats) {
     // Whoever may put makes it.
     return answer_now(json_response(
@@ -158,7 +157,7 @@ Api::Made Api::list_jobs(const Ask& ask, std::string tube) {
   uint64_t limit = 0;
   std::optional<ListJobs> asked = asked_jobs(ask, std::move(tube), refusal, limit);
   if (!asked) return refusal;
-  return std::make_unique<JobsAnswer>(sources_.server.engine, JobView(sources_, ask.caller), filter,
+  return std::make_unique<JobsAnswer>(sources_.engine(), JobView(sources_, ask.caller), filter,
                                       *std::move(asked), limit);
 }
 
@@ -234,7 +233,7 @@ Api::Made Api::count_jobs(const Ask& ask) {
   const std::optional<ListJobs> asked = asked_jobs(ask, ask.names.front(), refusal, limit);
   if (!asked) return refusal;
   return std::make_unique<CountAnswer>(
-      sources_.server.engine,
+      sources_.engine(),
       engine::EngineView::CountJobs{
           .tube = asked->tube, .states = asked->states, .match = filter.match()});
 }
@@ -251,7 +250,7 @@ Api::Made Api::job(const Ask& ask) {
   constexpr std::string_view absent = "There is no such job: it was deleted, or never put.";
   const JobId id = number_of(ask.names.front(), UINT64_MAX).value_or(0);
   if (Made refusal = refused(ask, StatsJob{.id = id}, absent)) return refusal;
-  const std::optional<JobStats> stats = sources_.server.engine.job_statistics(id);
+  const std::optional<JobStats> stats = sources_.engine().job_statistics(id);
   if (!stats) return not_found(absent);
   return answer_with(JobView(sources_, ask.caller).of(*stats));
 }
@@ -276,13 +275,13 @@ Api::Made Api::body(const Ask& ask) {
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
   const std::optional<uint64_t> id = number_of(ask.names.front(), UINT64_MAX);
   if (!id || *id == 0) return not_found("There is no such job.");
-  const std::optional<JobStats> stats = sources_.server.engine.job_statistics(*id);
+  const std::optional<JobStats> stats = sources_.engine().job_statistics(*id);
   if (stats && ask.caller.may_on(stats->tube, Verb::Inspect)) {
     if (const std::string* const kept = body_windows_.find(*id, sources_.now())) {
       return answer_now(window_of(*id, *kept, offset, length));
     }
   }
-  return make_command_answer(sources_.queue, ask.caller, {{Peek{.id = *id}}},
+  return make_command_answer(sources_.queue(), ask.caller, {{Peek{.id = *id}}},
                              [this, id = *id, offset, length](QueueReplies replies) {
                                wire::ClientReply& reply = replies.front();
                                if (!reply.is(Word::Found)) return refusal_of(reply);
@@ -309,7 +308,7 @@ std::string Api::frame(const std::string& topic) const {
   if (topic == "server") return dumped(server_json());
   constexpr std::string_view of_tube = "tube:";
   const std::optional<TubeStats> tube =
-      sources_.server.engine.tube_statistics(std::string_view(topic).substr(of_tube.size()));
+      sources_.engine().tube_statistics(std::string_view(topic).substr(of_tube.size()));
   return tube ? dumped(tube_json(*tube)) : "null";
 }
 
@@ -355,7 +354,7 @@ Api::Made Api::events(const Ask& ask) {
   }
   // After a change of users the browser connects again, and is judged anew.
   const auto is_over = [this, caller = ask.caller] {
-    return !sources_.sign_ins.is_current(caller);
+    return !sources_.sign_ins().is_current(caller);
   };
   const auto own = [this, caller = ask.caller](const std::string& topic) {
     return topic == "operations" ? dumped(operations_.list(caller)) : std::string();

@@ -44,8 +44,7 @@ class Searches::Search final : public Answer {
     constexpr uint32_t jobs_per_step = 1'000;
     jobs_.count = {bodies_per_read};
     JobList list;
-    const std::optional<uint32_t> walked =
-        sources_.server.engine.list_jobs(jobs_, jobs_per_step, list);
+    const std::optional<uint32_t> walked = sources_.engine().list_jobs(jobs_, jobs_per_step, list);
     is_last_ = !walked || list.cursor == 0;
     if (!is_last_) jobs_.after = list.cursor;
     std::vector<JobId> ids;
@@ -74,7 +73,7 @@ class Searches::Search final : public Answer {
   Step format() {
     const size_t end = std::min(next_row_ + RowText::rows_per_step, found_.size());
     for (; next_row_ < end; ++next_row_) {
-      const auto job = sources_.server.engine.job_statistics(found_[next_row_]);
+      const auto job = sources_.engine().job_statistics(found_[next_row_]);
       if (job) text_.add(view_.of(*job));
     }
     return next_row_ == found_.size() ? Step::Whole : Step::Again;
@@ -92,7 +91,7 @@ class Searches::Search final : public Answer {
   }
 
   Searches& searches_;
-  const ApiSources& sources_;
+  ApiSources& sources_;
   const JobView view_;
   ListJobs jobs_;
   const BodyTest is_wanted_;

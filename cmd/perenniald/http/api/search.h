@@ -27,7 +27,7 @@ class Searches {
   static constexpr uint64_t bodies_per_read = 200;
   static constexpr uint64_t bytes_per_read = 4 << 20;
 
-  explicit Searches(const ApiSources& sources) : sources_(sources) {}
+  explicit Searches(ApiSources& sources) : sources_(sources) {}
 
   bool is_busy() const { return is_busy_; }
   // REQUIRES: !is_busy(). `jobs`: which jobs are looked at; `is_wanted`: which of their bodies,
@@ -37,7 +37,7 @@ class Searches {
  private:
   class Search;
 
-  const ApiSources& sources_;
+  ApiSources& sources_;
   bool is_busy_ = false;
 };
 

@@ -26,9 +26,9 @@ Json counts_of(const HistogramView& view) {
 }  // namespace
 
 Json Api::server_json() const {
-  const EngineStats stats = sources_.server.engine.statistics();
-  const ProcessFacts process = sources_.server.process();
-  const StoreFacts store = sources_.server.store();
+  const EngineStats stats = sources_.engine().statistics();
+  const ProcessFacts process = sources_.process();
+  const StoreFacts store = sources_.store();
   return {
       {"version", process.version},
       {"instance", process.instance_id},
@@ -57,13 +57,13 @@ Json Api::server_json() const {
        {{"state", store.state},
         {"damaged_blocks", store.damaged_blocks},
         {"jobs_without_body", store.jobs_without_body},
-        {"accepts_puts", sources_.server.accepts_puts()},
+        {"accepts_puts", sources_.accepts_puts()},
         {"durability", store.durability},
         {"sync_p99_seconds", static_cast<double>(store.sync_us_p99) / 1e6},
         {"transitions", store.records_written},
         {"checkpoint_age_seconds", process.checkpoint_age_s}}},
       {"loop_lag_seconds", static_cast<double>(process.loop_lag_us) / 1e6},
-      {"memory_bytes", sources_.server.memory_bytes()},
+      {"memory_bytes", sources_.memory_bytes()},
       {"cpu_seconds", in_seconds(process.user_time + process.system_time)},
       {"job_bytes_max", process.job_bytes_max},
   };
@@ -78,13 +78,13 @@ Json Api::server_json(const Caller& caller) const {
 
 // What this server is while it has no jobs to show, and whom to ask instead.
 Api::Made Api::node(const Ask& ask) {
-  const ClusterHealth health = sources_.cluster();
-  const bool is_standby = health.is_member && !health.is_elected;
+  const ClusterHealth health = sources_.cluster_health();
+  const bool is_standby = health.is_node && !health.is_elected;
   Json value = {{"state", sources_.is_loaded() ? "serving"
                           : is_standby         ? "standby"
                                                : "loading"},
                 {"cluster", nullptr}};
-  if (!health.is_member) return answer_with(value);
+  if (!health.is_node) return answer_with(value);
   Json leader = nullptr;
   if (!health.leader.empty()) {
     leader = {{"node", health.leader},
@@ -93,7 +93,7 @@ Api::Made Api::node(const Ask& ask) {
   }
   Json log = nullptr;
   if (ask.caller.may(Verb::Monitor)) {
-    const ClusterFacts facts = sources_.server.cluster();
+    const ClusterFacts facts = sources_.cluster_facts().value_or(ClusterFacts());
     log = {{"epoch", facts.epoch},
            {"read", facts.newest},
            {"applied", facts.applied},
@@ -118,13 +118,13 @@ namespace {
 class ConnectionsAnswer final : public Answer {
  public:
   // `ids`: those of the page.
-  ConnectionsAnswer(const ApiSources& sources, std::vector<ConnId> ids, bool is_last)
+  ConnectionsAnswer(ApiSources& sources, std::vector<ConnId> ids, bool is_last)
       : sources_(sources), ids_(std::move(ids)), is_last_(is_last) {}
 
   Step step() override {
     const size_t end = std::min(next_ + RowText::rows_per_step, ids_.size());
     for (; next_ < end; ++next_) {
-      const auto stats = sources_.server.engine.connection_statistics(ids_[next_]);
+      const auto stats = sources_.engine().connection_statistics(ids_[next_]);
       if (stats) text_.add(row(*stats));
     }
     return next_ == ids_.size() ? Step::Whole : Step::Again;
@@ -150,7 +150,7 @@ class ConnectionsAnswer final : public Answer {
             {"output_bytes", sources_.output_bytes_of(stats.id)}};
   }
 
-  const ApiSources& sources_;
+  ApiSources& sources_;
   const std::vector<ConnId> ids_;
   const bool is_last_;
   size_t next_ = 0;
@@ -164,7 +164,7 @@ Api::Made Api::connections(const Ask& ask) {
   const uint64_t limit = query.number("limit", page_default, 1, page_max);
   const uint64_t after = query.number("after", 0, 0, UINT64_MAX);
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
-  std::vector<ConnId> ids = sources_.server.engine.connections();
+  std::vector<ConnId> ids = sources_.engine().connections();
   std::erase_if(ids, [&](ConnId id) { return id <= after; });
   const size_t shown = std::min<size_t>(limit, ids.size());
   std::ranges::partial_sort(ids, ids.begin() + static_cast<ptrdiff_t>(shown));
@@ -179,8 +179,8 @@ Api::Made Api::configuration(const Ask& /*ask*/) {
 
 // What is too dear to be told every second.
 Api::Made Api::server_details(const Ask& /*ask*/) {
-  const StoreFacts store = sources_.server.store();
-  const ServerFacts facts = sources_.server.server();
+  const StoreFacts store = sources_.store();
+  const ServerFacts facts = sources_.server();
   const Nanos now = sources_.now();
   Json certificates = Json::array();
   for (const ServerFacts::Certificate& each : facts.certificates) {
@@ -207,13 +207,13 @@ Api::Made Api::server_details(const Ask& /*ask*/) {
 }
 
 Api::Made Api::audit(const Ask& /*ask*/) {
-  return answer_with({{"lines", sources_.audit_lines.to_json(sources_.now())}});
+  return answer_with({{"lines", sources_.audit_lines().to_json(sources_.now())}});
 }
 
 // The buckets are those of /metrics. Percentiles are for the reader to make: those of several
 // servers cannot be added up.
 Api::Made Api::work_times(const Ask& /*ask*/) {
-  const WorkTimes& times = sources_.server.engine.work_times();
+  const WorkTimes& times = sources_.engine().work_times();
   Json bounds = Json::array();
   for (const uint64_t bound : times.wait.view().bounds) {
     bounds.push_back(in_seconds(static_cast<Nanos>(bound)));

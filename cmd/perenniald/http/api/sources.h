@@ -22,37 +22,38 @@ struct FileRead {
   std::string error = {};  // Empty: they are in use.
 };
 
-// What the API is made of. All of it outlives the API. It reads from the engine directly, so it
-// shows what is about to be written, too; and it changes nothing but through clients of the queue.
-struct ApiSources {
-  const MetricSources& server;
-  QueueClients& queue;
-  SignIns& sign_ins;
-  std::function<Nanos()> now;
+// What the API is made of. It outlives the API, and what it refers to does, too. The API reads from
+// the engine directly, so it shows what is about to be written, too; and it changes nothing but
+// through clients of the queue.
+class ApiSources : public MetricSources {
+ public:
+  virtual QueueClients& queue() = 0;
+  virtual SignIns& sign_ins() = 0;
+  virtual Nanos now() = 0;
   // Whether there are jobs to be asked for. Until then the engine belongs to another thread.
-  std::function<bool()> is_loaded;
-  std::function<ClusterHealth()> cluster;
+  virtual bool is_loaded() = 0;
+  virtual ClusterHealth cluster_health() = 0;
   // Of a connection of the queue: where it comes from, "127.0.0.1:4711" or "unix"; empty if it is
   // gone.
-  std::function<std::string(ConnId)> address_of;
-  std::function<std::string_view(ConnId)> user_of;  // Empty: none.
-  std::function<size_t(ConnId)> output_bytes_of;    // Of answers that have not left.
+  virtual std::string address_of(ConnId conn) = 0;
+  virtual std::string_view user_of(ConnId conn) = 0;  // Empty: none.
+  virtual size_t output_bytes_of(ConnId conn) = 0;    // Of answers that have not left.
   // Ends it. False: it is gone.
-  std::function<bool(ConnId)> close_connection;
-  // Finds the jobs whose bodies are wanted, which is asked on another thread. The result comes
-  // later.
-  std::function<void(std::vector<JobId> jobs, std::function<bool(std::string_view body)> is_wanted,
-                     std::function<void(std::vector<JobId> found)> done)>
-      find_in_bodies;
-  std::function<std::string()> configuration;  // The settings in force, as YAML, without secrets.
-  const AuditLines& audit_lines;
+  virtual bool close_connection(ConnId conn) = 0;
+  // Finds the jobs whose bodies are wanted, which is asked on another thread. `done` is called
+  // later, on the loop.
+  virtual void find_in_bodies(std::vector<JobId> jobs,
+                              std::function<bool(std::string_view body)> is_wanted,
+                              std::function<void(std::vector<JobId> found)> done) = 0;
+  virtual std::string configuration() = 0;  // The settings in force, as YAML, without secrets.
+  virtual const AuditLines& audit_lines() = 0;
   // Writes a line of the audit, for what no command of the queue does.
-  std::function<void(const access::AuditEvent&)> audit;
+  virtual void audit(const access::AuditEvent& event) = 0;
   // Gate::on_refused.
-  std::function<void(const access::AuditEvent&, std::optional<access::Verb> missing)> refused;
+  virtual void refused(const access::AuditEvent& event, std::optional<access::Verb> missing) = 0;
   // Reads the files of users and of TLS again, as SIGHUP does. Those that cannot be used change
   // nothing.
-  std::function<std::vector<FileRead>()> reload;
+  virtual std::vector<FileRead> reload() = 0;
 };
 
 }  // namespace perennial::http

@@ -19,7 +19,7 @@ namespace {
 
 // Why there are no jobs to ask for.
 std::string reason_not_loaded(const ClusterHealth& cluster) {
-  if (!cluster.is_member) return "The jobs are not loaded yet.";
+  if (!cluster.is_node) return "The jobs are not loaded yet.";
   if (cluster.leader.empty()) return "No node of the cluster leads: ask again soon.";
   return fmt::format("This node is a standby: ask the leader, {} at {}.", cluster.leader,
                      cluster.leader_address);
@@ -46,7 +46,7 @@ bool is_number(std::string_view host) {
 }
 
 // Only an old client, which is no browser, names no host.
-bool is_called_rightly(const Request& request, const std::vector<std::string>& hosts) {
+bool has_allowed_host(const Request& request, const std::vector<std::string>& hosts) {
   if (!request.fields.contains("host")) return true;
   const std::string_view host = without_port(request.field("host"));
   return host == "localhost" || is_number(host) || std::ranges::find(hosts, host) != hosts.end();
@@ -63,18 +63,18 @@ bool wants_open_metrics(const Request& request) {
   return request.field("accept").find("application/openmetrics-text") != std::string_view::npos;
 }
 
-Http::Handled metrics_answer(const MetricSources& sources, const Request& request) {
+Http::Handled metrics_answer(MetricSources& sources, const Request& request) {
   const std::vector<std::string> names = query_values(request.query, "names");
   const bool are_old = !names.empty() && names.front() == "beanstalkd";
   return {.route = "/metrics",
           .answer = make_metrics(sources, {.open_metrics = wants_open_metrics(request),
                                            .names_of_beanstalkd = are_old,
-                                           .tubes = sources.tubes}),
+                                           .tubes = sources.tubes()}),
           .is_for_monitor = true};
 }
 
 // The tubes that fit ?match=PATTERN, and at most ?limit=N of them.
-Http::Handled tube_metrics_answer(const MetricSources& sources, const Request& request) {
+Http::Handled tube_metrics_answer(MetricSources& sources, const Request& request) {
   constexpr size_t tubes_max = 10'000;
   TubeChoice choice;
   const std::vector<std::string> patterns = query_values(request.query, "match");
@@ -158,34 +158,36 @@ std::vector<Routes::Path> Routes::paths() {
 }
 
 std::optional<Http::Handled> Routes::live(const Request& request, const Caller& /*caller*/) {
-  return short_answer("/livez", livez(parts_.health(), request.query));
+  return short_answer("/livez", livez(sources_.health(), request.query));
 }
 
 std::optional<Http::Handled> Routes::ready(const Request& request, const Caller& /*caller*/) {
-  return short_answer("/readyz", readyz(parts_.health(), parts_.cluster(), request.query));
+  return short_answer("/readyz",
+                      readyz(sources_.health(), sources_.cluster_health(), request.query));
 }
 
 std::optional<Http::Handled> Routes::leads(const Request& /*request*/, const Caller& /*caller*/) {
-  return short_answer("/leader", leader(parts_.cluster()));
+  return short_answer("/leader", leader(sources_.cluster_health()));
 }
 
 std::optional<Http::Handled> Routes::metrics(const Request& request, const Caller& /*caller*/) {
-  if (parts_.is_loaded()) return metrics_answer(parts_.metrics, request);
-  if (!parts_.cluster().is_member) return refuse_unloaded(request, parts_.cluster());
+  if (sources_.is_loaded()) return metrics_answer(sources_, request);
+  if (!sources_.cluster_health().is_node)
+    return refuse_unloaded(request, sources_.cluster_health());
   return Http::Handled{.route = "/metrics",
-                       .answer = make_standby_metrics(parts_.metrics, wants_open_metrics(request)),
+                       .answer = make_standby_metrics(sources_, wants_open_metrics(request)),
                        .is_for_monitor = true};
 }
 
 std::optional<Http::Handled> Routes::metrics_of_tubes(const Request& request,
                                                       const Caller& /*caller*/) {
-  if (!parts_.is_loaded()) return refuse_unloaded(request, parts_.cluster());
-  return tube_metrics_answer(parts_.metrics, request);
+  if (!sources_.is_loaded()) return refuse_unloaded(request, sources_.cluster_health());
+  return tube_metrics_answer(sources_, request);
 }
 
 std::optional<Http::Handled> Routes::for_nodes(const Request& request, const Caller& caller) {
-  parts_.api.audit_other("GET /cluster/", request, caller, std::nullopt);
-  return parts_.for_nodes(request);
+  api_.audit_other("GET /cluster/", request, caller, std::nullopt);
+  return sources_.answer_node(request);
 }
 
 Http::Handled Routes::handle(const Request& request, const access::ClientRights& rights) {
@@ -201,9 +203,9 @@ std::optional<Http::Handled> Routes::answer_by_row(const Request& request,
   if (!row->allows(request.method)) return not_allowed(row->path, row->methods);
   Caller caller;
   if (const std::optional<access::Verb> verb = row->needs.verb()) {
-    caller = parts_.sign_ins.caller(request, rights);
+    caller = sources_.sign_ins().caller(request, rights);
     if (!caller.may(*verb)) {
-      parts_.api.audit_other(fmt::format("GET {}", row->path), request, caller, *verb);
+      api_.audit_other(fmt::format("GET {}", row->path), request, caller, *verb);
       return needs_grant(row->path, *verb, caller);
     }
   }
@@ -211,21 +213,21 @@ std::optional<Http::Handled> Routes::answer_by_row(const Request& request,
 }
 
 Http::Handled Routes::answer(const Request& request, const access::ClientRights& rights) {
-  if (!is_called_rightly(request, parts_.hosts)) {
+  if (!has_allowed_host(request, hosts_)) {
     return refuse(request, Status::MisdirectedRequest,
                   "This port is not called by that name: http_hosts.");
   }
   if (Api::owns(request.path)) {
-    const Caller caller = parts_.sign_ins.caller(request, rights);
+    const Caller caller = sources_.sign_ins().caller(request, rights);
     // A person who signs in has a good token, perhaps, at an address from which too much comes.
     if (!Api::is_sign_in(request) &&
-        !rate_.allows(rate_share(caller, rights.address), parts_.now())) {
+        !rate_.allows(rate_share(caller, rights.address), sources_.now())) {
       return refuse(request, Status::TooManyRequests, "Too many requests come from this address.");
     }
-    if (!parts_.is_loaded() && !Api::is_early(request)) {
-      return refuse_unloaded(request, parts_.cluster());
+    if (!sources_.is_loaded() && !Api::is_early(request)) {
+      return refuse_unloaded(request, sources_.cluster_health());
     }
-    return parts_.api.handle(request, caller);
+    return api_.handle(request, caller);
   }
   if (std::optional<Http::Handled> answer = answer_by_row(request, rights)) {
     return *std::move(answer);

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cmd/perenniald/http/api/api.h"
@@ -17,26 +17,22 @@
 // Which request gets which answer, and the checks that come before all of them.
 namespace perennial::http {
 
+// What the routes ask of the server, besides what the API does.
+class RouteSources : public ApiSources {
+ public:
+  virtual HealthFacts health() = 0;
+  // For other nodes: what is below /cluster/, for callers who may do everything. None: there is
+  // nothing at this path.
+  virtual std::optional<Http::Handled> answer_node(const Request& request) = 0;
+};
+
 class Routes {
  public:
-  struct Parts {
-    std::function<HealthFacts()> health;
-    std::function<ClusterHealth()> cluster;
-    // For other nodes: what is below /cluster/, for callers who may do everything. None: there is
-    // nothing at this path.
-    std::function<std::optional<Http::Handled>(const Request&)> for_nodes;
-    // Whether there are jobs to be asked for. Until then API and metrics answer 503.
-    std::function<bool()> is_loaded;
-    const MetricSources& metrics;
-    SignIns& sign_ins;
-    Api& api;
-    std::function<Nanos()> now;
-    // The names by which the port may be called besides localhost, without a port. A page whose own
-    // name is made to lead here (DNS rebinding, T6) is answered 421.
-    std::vector<std::string> hosts = {};
-  };
-
-  explicit Routes(Parts parts) : parts_(std::move(parts)) {}
+  // `sources` and `api` outlive this. `hosts`: the names by which the port may be called besides
+  // localhost, without a port. A page whose own name is made to lead here (DNS rebinding, T6) is
+  // answered 421.
+  Routes(RouteSources& sources, Api& api, std::vector<std::string> hosts)
+      : sources_(sources), api_(api), hosts_(std::move(hosts)) {}
 
   // `rights`: of the connection.
   Http::Handled handle(const Request& request, const access::ClientRights& rights);
@@ -75,7 +71,9 @@ class Routes {
   std::optional<Http::Handled> metrics_of_tubes(const Request& request, const Caller& caller);
   std::optional<Http::Handled> for_nodes(const Request& request, const Caller& caller);
 
-  const Parts parts_;
+  RouteSources& sources_;
+  Api& api_;
+  const std::vector<std::string> hosts_;
   RateLimit rate_;
 };
 

@@ -1061,8 +1061,8 @@ TEST_F(ApiUsers, SeeOfTheServerAndTheLogWhatTheyMay) {
   EXPECT_FALSE(got(get(path, bearer(mailer_))).json().contains("server"));
   EXPECT_EQ(got(get(path, bearer(admin_))).json()["server"]["user"], "operator");
 
-  cluster_ = {.is_member = true, .name = "orders", .node = "b"};
-  metrics_.cluster = [] { return ClusterFacts{.epoch = 4}; };
+  cluster_ = {.is_node = true, .name = "orders", .node = "b"};
+  cluster_facts_ = ClusterFacts{.epoch = 4};
   EXPECT_EQ(get_from("/api/v1/node").status, 401u);
   const json mailer = got(get("/api/v1/node", bearer(mailer_))).json();
   EXPECT_EQ(mailer["cluster"]["name"], "orders");

@@ -2,6 +2,7 @@
 #include "cmd/perenniald/http/metrics.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ using testing::Not;
 
 constexpr Nanos second = nanos_per_second;
 
-class MetricsTest : public testing::Test {
+class MetricsTest : public testing::Test, private MetricSources {
  protected:
   explicit MetricsTest(const engine::Limits& limits = {}) : engine_(limits) {}
 
@@ -35,8 +36,12 @@ class MetricsTest : public testing::Test {
   }
   void put(ConnId conn, uint32_t priority) { apply(conn, Command{Put{priority, 0, 10, 1}}); }
 
+  std::unique_ptr<Answer> metrics(const MetricsRequest& request) {
+    return make_metrics(*this, request);
+  }
+  std::unique_ptr<Answer> standby_metrics() { return make_standby_metrics(*this, true); }
   std::string text(const MetricsRequest& request) {
-    const std::unique_ptr<Answer> answer = make_metrics(sources_, request);
+    const std::unique_ptr<Answer> answer = metrics(request);
     while (answer->step() != Answer::Step::Whole) {
     }
     return answer->take().body;
@@ -50,24 +55,25 @@ class MetricsTest : public testing::Test {
   LatencyHistogram requests_;
   StoreFacts store_;
   ServerFacts server_;
-  const MetricSources sources_ = {.engine = engine_.view(),
-                                  .process =
-                                      [] {
-                                        ProcessFacts facts;
-                                        facts.connections_refused = 21;
-                                        return facts;
-                                      },
-                                  .store = [this] { return store_; },
-                                  .server = [this] { return server_; },
-                                  .times =
-                                      [this] {
-                                        return Times{commands_, turns_, requests_};
-                                      },
-                                  .memory_bytes = [] { return size_t{1000}; },
-                                  .output_bytes = [] { return size_t{10}; },
-                                  .accepts_puts = [] { return true; },
-                                  .requests = [this]() -> const Http::Counts& { return counts_; },
-                                  .event_streams = [] { return size_t{3}; }};
+  std::optional<ClusterFacts> cluster_;
+
+ private:
+  engine::EngineView engine() override { return engine_.view(); }
+  ProcessFacts process() override {
+    ProcessFacts facts;
+    facts.connections_refused = 21;
+    return facts;
+  }
+  StoreFacts store() override { return store_; }
+  ServerFacts server() override { return server_; }
+  Times times() override { return {commands_, turns_, requests_}; }
+  size_t memory_bytes() override { return 1000; }
+  size_t output_bytes() override { return 10; }
+  bool accepts_puts() override { return true; }
+  const Http::Counts& requests() override { return counts_; }
+  TubeChoice tubes() override { return {}; }
+  size_t event_streams() override { return 3; }
+  std::optional<ClusterFacts> cluster_facts() override { return cluster_; }
 };
 
 // Histograms are the same in both formats, and each bucket holds all below it.
@@ -121,11 +127,10 @@ TEST_F(MetricsTest, GivesWhatANodeOfAClusterKnows) {
                         .alarms_corrupt = 1,
                         .settings_differ = 6};
   facts.appends.record_time(2 * second);
-  MetricSources sources = sources_;
-  sources.cluster = [&] { return facts; };
-  const auto all = make_metrics(sources, {});
+  cluster_ = facts;
+  const auto all = metrics({});
   while (all->step() != Answer::Step::Whole) continue;
-  const auto standby = make_standby_metrics(sources, true);
+  const auto standby = standby_metrics();
   ASSERT_EQ(standby->step(), Answer::Step::Whole);
   const std::string of_standby = standby->take().body;
   for (const std::string& out : {all->take().body, of_standby}) {

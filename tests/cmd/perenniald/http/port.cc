@@ -28,75 +28,37 @@ Port::Port()
                 return harness_.core().open(conn, harness_.now(), rights);
               },
               .now = [this] { return harness_.now(); }}),
-      sign_ins_(harness_.core().gate(), [this] { return harness_.now(); }),
-      metrics_({.engine = harness_.core().engine().view(),
-                .process =
-                    [] {
-                      ProcessFacts facts;
-                      facts.version = "1.2.3";
-                      return facts;
-                    },
-                .store =
-                    [] {
-                      StoreFacts facts;
-                      facts.state = "ok";
-                      return facts;
-                    },
-                .server = [this] { return facts_; },
-                .times =
-                    [this] {
-                      return Times{commands_, turns_, requests_};
-                    },
-                .memory_bytes = [] { return size_t{1000}; },
-                .output_bytes = [] { return size_t{10}; },
-                .accepts_puts = [this] { return accepts_puts_; },
-                .requests = [this]() -> const Http::Counts& { return counts_; }}),
-      sources_(
-          {.server = metrics_,
-           .queue = queue_,
-           .sign_ins = sign_ins_,
-           .now = [this] { return harness_.now(); },
-           .is_loaded = [this] { return is_loaded_; },
-           .cluster = [this] { return cluster_; },
-           .address_of = [this](ConnId) { return address_; },
-           .user_of = [this](ConnId conn) { return harness_.core().user_of(conn); },
-           .output_bytes_of = [this](ConnId conn) { return harness_.core().output_bytes(conn); },
-           .close_connection =
-               [this](ConnId conn) { return harness_.core().close_connection(conn); },
-           .find_in_bodies =
-               [this](const std::vector<JobId>& jobs, const Searches::BodyTest& is_wanted,
-                      const std::function<void(std::vector<JobId>)>& done) {
-                 std::vector<JobId> found;
-                 reads_.push_back(jobs.size());
-                 for (const JobId job : jobs) {
-                   const auto body = harness_.store().body(job);
-                   if (body && is_wanted(*body)) found.push_back(job);
-                 }
-                 searched_.push_back([found, done] { done(found); });
-               },
-           .configuration = [] { return std::string("listen: []\n"); },
-           .audit_lines = audit_lines_,
-           .audit =
-               [this](const access::AuditEvent& event) { audit_lines_.add(event, harness_.now()); },
-           .refused =
-               [this](const access::AuditEvent& event, std::optional<access::Verb> missing) {
-                 harness_.core().gate().on_refused(event, missing, harness_.now());
-               },
-           .reload = [this] { return files_; }}),
-      api_(sources_),
-      routes_({.health = [this] { return health_; },
-               .cluster = [this] { return cluster_; },
-               .for_nodes = [](const Request& request) -> std::optional<Http::Handled> {
-                 if (request.path != "/cluster/checkpoint") return std::nullopt;
-                 return Http::Handled{"/cluster/checkpoint", answer_now({.body = "a copy"})};
-               },
-               .is_loaded = [this] { return is_loaded_; },
-               .metrics = metrics_,
-               .sign_ins = sign_ins_,
-               .api = api_,
-               .now = [this] { return harness_.now(); },
-               .hosts = {"queue.test"}}) {
+      sign_ins_(harness_.core().gate(), [this] { return harness_.now(); }) {
   harness_.set_internal([this](ConnId conn) { queue_.on_changed(conn); });
+}
+
+ProcessFacts Port::Sources::process() {
+  ProcessFacts facts;
+  facts.version = "1.2.3";
+  return facts;
+}
+
+StoreFacts Port::Sources::store() {
+  StoreFacts facts;
+  facts.state = "ok";
+  return facts;
+}
+
+void Port::Sources::find_in_bodies(std::vector<JobId> jobs,
+                                   std::function<bool(std::string_view)> is_wanted,
+                                   std::function<void(std::vector<JobId>)> done) {
+  std::vector<JobId> found;
+  port_.reads_.push_back(jobs.size());
+  for (const JobId job : jobs) {
+    const auto body = port_.harness_.store().body(job);
+    if (body && is_wanted(*body)) found.push_back(job);
+  }
+  port_.searched_.push_back([found, done] { done(found); });
+}
+
+std::optional<Http::Handled> Port::Sources::answer_node(const Request& request) {
+  if (request.path != "/cluster/checkpoint") return std::nullopt;
+  return Http::Handled{"/cluster/checkpoint", answer_now({.body = "a copy"})};
 }
 
 std::unique_ptr<Answer> Port::open(const std::string& bytes) {

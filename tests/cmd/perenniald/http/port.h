@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,10 +70,58 @@ class Port : public testing::Test {
   LatencyHistogram turns_;
   LatencyHistogram requests_;
   ServerFacts facts_;
-  MetricSources metrics_;
-  ApiSources sources_;
-  Api api_;
-  Routes routes_;
+  std::optional<ClusterFacts> cluster_facts_;
+
+ private:
+  // What the routes ask, from the members above.
+  class Sources final : public RouteSources {
+   public:
+    explicit Sources(Port& port) : port_(port) {}
+
+    engine::EngineView engine() override { return core().engine().view(); }
+    ProcessFacts process() override;
+    StoreFacts store() override;
+    ServerFacts server() override { return port_.facts_; }
+    Times times() override { return {port_.commands_, port_.turns_, port_.requests_}; }
+    size_t memory_bytes() override { return 1000; }
+    size_t output_bytes() override { return 10; }
+    bool accepts_puts() override { return port_.accepts_puts_; }
+    const Http::Counts& requests() override { return port_.counts_; }
+    TubeChoice tubes() override { return {}; }
+    size_t event_streams() override { return 0; }
+    std::optional<ClusterFacts> cluster_facts() override { return port_.cluster_facts_; }
+    QueueClients& queue() override { return port_.queue_; }
+    SignIns& sign_ins() override { return port_.sign_ins_; }
+    Nanos now() override { return port_.harness_.now(); }
+    bool is_loaded() override { return port_.is_loaded_; }
+    ClusterHealth cluster_health() override { return port_.cluster_; }
+    std::string address_of(ConnId /*conn*/) override { return port_.address_; }
+    std::string_view user_of(ConnId conn) override { return core().user_of(conn); }
+    size_t output_bytes_of(ConnId conn) override { return core().output_bytes(conn); }
+    bool close_connection(ConnId conn) override { return core().close_connection(conn); }
+    void find_in_bodies(std::vector<JobId> jobs, std::function<bool(std::string_view)> is_wanted,
+                        std::function<void(std::vector<JobId>)> done) override;
+    std::string configuration() override { return "listen: []\n"; }
+    const AuditLines& audit_lines() override { return port_.audit_lines_; }
+    void audit(const access::AuditEvent& event) override { port_.audit_lines_.add(event, now()); }
+    void refused(const access::AuditEvent& event, std::optional<access::Verb> missing) override {
+      core().gate().on_refused(event, missing, now());
+    }
+    std::vector<FileRead> reload() override { return port_.files_; }
+    HealthFacts health() override { return port_.health_; }
+    std::optional<Http::Handled> answer_node(const Request& request) override;
+
+   private:
+    core::Core& core() { return port_.harness_.core(); }
+
+    Port& port_;
+  };
+
+  Sources sources_{*this};
+
+ protected:
+  Api api_{sources_};
+  Routes routes_{sources_, api_, {"queue.test"}};
 
  private:
   // Fails if openapi.json does not list the status of an answer.

@@ -73,7 +73,7 @@ TEST_F(RoutesTest, AnswersHealthBeforeTheJobsAreLoaded) {
 
 TEST_F(RoutesTest, TellsLoadBalancersWhoLeads) {
   EXPECT_TRUE(ask(get("/leader")).starts_with("HTTP/1.1 200 "));  // A server alone leads itself.
-  cluster_ = {.is_member = true};
+  cluster_ = {.is_node = true};
   EXPECT_THAT(ask(get("/leader")), HasSubstr("\r\n\r\nno node leads\n"));
   cluster_.leader = "b";
   cluster_.leader_address = "10.0.0.2:11300";
@@ -89,7 +89,7 @@ TEST_F(RoutesTest, TellsLoadBalancersWhoLeads) {
 TEST_F(RoutesTest, AStandbyThatPassesClientsOnIsReady) {
   is_loaded_ = false;
   health().is_recovered = false;
-  cluster_ = {.is_member = true, .forwards = true};
+  cluster_ = {.is_node = true, .forwards = true};
   EXPECT_THAT(ask(get("/readyz")), HasSubstr("[-]cluster no node leads\n"));
   cluster_.leader = "b";
   EXPECT_TRUE(ask(get("/readyz")).ends_with("\r\n\r\nok\n"));
@@ -104,7 +104,7 @@ TEST_F(RoutesTest, AStandbyThatPassesClientsOnIsReady) {
 
 TEST_F(RoutesTest, AStandbyWithoutDiskSpaceSaysThatItIsTheLastToLead) {
   health().is_recovered = false;
-  cluster_ = {.is_member = true, .forwards = true, .has_space = false, .leader = "b"};
+  cluster_ = {.is_node = true, .forwards = true, .has_space = false, .leader = "b"};
   EXPECT_TRUE(ask(get("/readyz")).starts_with("HTTP/1.1 200 "));
   EXPECT_THAT(ask(get("/readyz?verbose")),
               HasSubstr("[+]disk ok, degraded: the disk is nearly full, so this node leads only if "
@@ -114,7 +114,7 @@ TEST_F(RoutesTest, AStandbyWithoutDiskSpaceSaysThatItIsTheLastToLead) {
 // It named the disk, which had all the space that there is.
 TEST_F(RoutesTest, ALeaderThatRefusesPutsForEtcdNamesEtcd) {
   health().accepts_puts = false;
-  cluster_ = {.is_member = true, .leads = true, .leader = "a"};
+  cluster_ = {.is_node = true, .leads = true, .leader = "a"};
   EXPECT_THAT(ask(get("/readyz?verbose")),
               HasSubstr("[+]disk ok, degraded: puts are refused, since the database of etcd is "
                         "nearly full"));
@@ -125,7 +125,7 @@ TEST_F(RoutesTest, ALeaderThatRefusesPutsForEtcdNamesEtcd) {
 
 // It does not leave: nobody else could append either.
 TEST_F(RoutesTest, ALeaderWhoseEntriesEtcdDoesNotTakeIsNotReady) {
-  cluster_ = {.is_member = true, .leads = true, .append_failure = "no space", .leader = "a"};
+  cluster_ = {.is_node = true, .leads = true, .append_failure = "no space", .leader = "a"};
   EXPECT_THAT(ask(get("/readyz")), HasSubstr("[-]cluster the leader, and etcd takes no entry of "
                                              "its log: no space; see cluster.etcd in the log\n"));
   EXPECT_TRUE(ask(get("/readyz")).starts_with("HTTP/1.1 503 "));
@@ -145,10 +145,9 @@ TEST_F(RoutesTest, SaysWhatItIsBeforeTheJobsAreLoaded) {
   EXPECT_EQ(session["serves"], false);
   EXPECT_FALSE(session.contains("server"));
 
-  cluster_ = {.is_member = true, .name = "orders", .node = "b", .forwards = true};
-  metrics_.cluster = [] {
-    return ClusterFacts{.epoch = 4, .newest = 30, .applied = 29, .flushed = 20, .forwarded = 3};
-  };
+  cluster_ = {.is_node = true, .name = "orders", .node = "b", .forwards = true};
+  cluster_facts_ =
+      ClusterFacts{.epoch = 4, .newest = 30, .applied = 29, .flushed = 20, .forwarded = 3};
   json told = get_from("/api/v1/node").json();
   EXPECT_EQ(told["state"], "standby");
   EXPECT_EQ(told["cluster"]["leader"], nullptr);

@@ -93,31 +93,17 @@ class FakeHandshake final : public Stream {
 };
 
 // Each test runs with calls for each client alone, and with calls for several clients.
-class ConnectionsTest : public testing::TestWithParam<bool> {
+class ConnectionsTest : public testing::TestWithParam<bool>, private Connections::Owner {
  protected:
   ConnectionsTest() {
     EXPECT_EQ(uv_loop_init(&loop_), 0);
-    connections_.emplace(
-        loop_, clock_, budget_,
-        ConnectionLimits{.handshakes = {.ms_max = 100,
-                                        .per_turn_max = 2,
-                                        .pending_max = 3,
-                                        .per_address_max = 7},
-                         .per_address_max = 2},
-        GetParam() ? SocketBatch::create().take() : nullptr,
-        Connections::Hooks{
-            .make_stream = [this](const AcceptedSocket& socket) -> std::unique_ptr<Stream> {
-              if (with_handshake_) {
-                return std::make_unique<FakeHandshake>(socket.fd, has_output_);
-              }
-              return std::make_unique<PlainStream>(socket.fd);
-            },
-            .open = [this](ConnId conn, const AcceptedSocket&,
-                           const PeerIdentity*) -> core::Session& { return sessions_[conn]; },
-            .has_waiting = [this] { return others_wait_; },
-            .on_first_read = [this](ConnId conn) { first_reads_.push_back(conn); },
-            .on_bytes = [this] { ++bytes_calls_; },
-            .on_slot_free = [this] { ++slot_calls_; }});
+    connections_.emplace(loop_, clock_, budget_,
+                         ConnectionLimits{.handshakes = {.ms_max = 100,
+                                                         .per_turn_max = 2,
+                                                         .pending_max = 3,
+                                                         .per_address_max = 7},
+                                          .per_address_max = 2},
+                         GetParam() ? SocketBatch::create().take() : nullptr, *this);
   }
   ~ConnectionsTest() override {
     connections_->close_all();
@@ -173,6 +159,20 @@ class ConnectionsTest : public testing::TestWithParam<bool> {
   int slot_calls_ = 0;
   bool with_handshake_ = false;
   bool has_output_ = false;
+
+ private:
+  std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket) override {
+    if (with_handshake_) return std::make_unique<FakeHandshake>(socket.fd, has_output_);
+    return std::make_unique<PlainStream>(socket.fd);
+  }
+  core::Session& open_session(ConnId conn, const AcceptedSocket& /*socket*/,
+                              const PeerIdentity* /*peer*/) override {
+    return sessions_[conn];
+  }
+  bool has_waiting_sessions() override { return others_wait_; }
+  void on_first_read(ConnId conn) override { first_reads_.push_back(conn); }
+  void on_bytes() override { ++bytes_calls_; }
+  void on_slot_free() override { ++slot_calls_; }
 };
 
 TEST_P(ConnectionsTest, BytesAreGivenToTheSessionOfTheirClient) {

@@ -78,7 +78,7 @@ class FakeLog final : public store::Log {
   Update news_;
 };
 
-class TurnTest : public testing::Test {
+class TurnTest : public testing::Test, private Turn::Parts {
  protected:
   TurnTest() {
     core_.resume(1, 0, 1, clock_.now());
@@ -120,31 +120,6 @@ class TurnTest : public testing::Test {
   }
   std::string received(ConnId conn) { return std::exchange(received_[conn], {}); }
 
-  Turn::Hooks hooks() {
-    return {.serve =
-                [this](std::span<const ConnId> conns) {
-                  core::Session& session = *core_.session(conns.front());
-                  while (!session.output().empty()) {
-                    const size_t bytes = session.output().size();
-                    received_[conns.front()] += session.output();
-                    session.on_written(bytes);
-                  }
-                  return size_t{1};
-                },
-            .read_body = [](const core::BodyRead&) { FAIL() << "all bodies are in memory"; },
-            .before_append = [this](const store::Batch& batch) { announced_ = batch.index(); },
-            .order_checkpoint =
-                [this] {
-                  core_.checkpoints().freeze_point(clock_.now());
-                  if (const auto point = core_.checkpoints().take_point()) {
-                    log_.checkpoint("checkpoint " + std::to_string(point->index));
-                  }
-                },
-            .on_checkpoint_created = [this](const store::CheckpointCreated&) { ++cuts_done_; },
-            .disk_left = [] { return store::DiskLeft(); },
-            .arm_timer = [this](Nanos left) { armed_.push_back(left); }};
-  }
-
   static constexpr ConnId clients = 4;
 
   TurnClock clock_;
@@ -156,7 +131,29 @@ class TurnTest : public testing::Test {
   BatchIndex announced_ = 0;
   int cuts_done_ = 0;
   size_t given_before_ = 0;
-  Turn turn_{core_, log_, clock_, budget_, hooks()};
+  Turn turn_{core_, log_, clock_, budget_, *this};
+
+ private:
+  size_t serve(std::span<const ConnId> conns) override {
+    core::Session& session = *core_.session(conns.front());
+    while (!session.output().empty()) {
+      const size_t bytes = session.output().size();
+      received_[conns.front()] += session.output();
+      session.on_written(bytes);
+    }
+    return 1;
+  }
+  void read_body(const core::BodyRead& /*read*/) override { FAIL() << "all bodies are in memory"; }
+  void before_append(const store::Batch& batch) override { announced_ = batch.index(); }
+  void order_checkpoint() override {
+    core_.checkpoints().freeze_point(clock_.now());
+    if (const auto point = core_.checkpoints().take_point()) {
+      log_.checkpoint("checkpoint " + std::to_string(point->index));
+    }
+  }
+  void on_checkpoint_created(const store::CheckpointCreated& /*created*/) override { ++cuts_done_; }
+  store::DiskLeft disk_left() override { return {}; }
+  void arm_timer(Nanos left) override { armed_.push_back(left); }
 };
 
 TEST_F(TurnTest, APutIsAppendedAndItsReplyServedAfterTheCommit) {

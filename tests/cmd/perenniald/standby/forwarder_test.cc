@@ -19,24 +19,8 @@ namespace {
 constexpr Nanos second = nanos_per_second;
 constexpr ConnId leader_side = 2;  // The first connection to the leader.
 
-class ForwarderTest : public testing::Test {
+class ForwarderTest : public testing::Test, private Forwarder::Owner {
  protected:
-  ForwarderTest()
-      : forwarder_(10 * second,
-                   {.dial =
-                        [this](const std::string& address, std::function<void(int)> done) {
-                          dialled_.emplace_back(address, std::move(done));
-                        },
-                    .adopt =
-                        [this](int fd) {
-                          ::close(fd);
-                          if (refuses_) return false;
-                          to_leader_ = &forwarder_.open_leader_side(next_leader_side_++);
-                          return true;
-                        },
-                    .end_output = [this](ConnId conn) { output_ended_.push_back(conn); },
-                    .on_circle = [this](ConnId client) { circles_.push_back(client); }}) {}
-
   static int some_fd() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
   // The leader has accepted, or could not be reached.
   void answer_dial(bool reached = true) {
@@ -73,7 +57,20 @@ class ForwarderTest : public testing::Test {
   ConnId next_leader_side_ = leader_side;
   core::Session* to_leader_ = nullptr;
   bool refuses_ = false;
-  Forwarder forwarder_;
+  Forwarder forwarder_{10 * second, *this};
+
+ private:
+  void dial(const std::string& address, std::function<void(int fd)> done) override {
+    dialled_.emplace_back(address, std::move(done));
+  }
+  bool adopt(int fd) override {
+    ::close(fd);
+    if (refuses_) return false;
+    to_leader_ = &forwarder_.open_leader_side(next_leader_side_++);
+    return true;
+  }
+  void end_output(ConnId conn) override { output_ended_.push_back(conn); }
+  void on_circle(ConnId client) override { circles_.push_back(client); }
 };
 
 TEST_F(ForwarderTest, PassesBytesOnInBothDirections) {

@@ -1,14 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include <uv.h>
-
-#include "cmd/perenniald/server/body_search.h"
+#include "cmd/perenniald/server/bodies/body_search.h"
 #include "engine/types/basic.h"
 #include "store/store.h"
 
@@ -19,24 +16,27 @@ namespace perennial::perenniald {
 // nobody has to reserve a job to learn that it is lost. P11.
 class BodyDamage {
  public:
-  struct Hooks {
-    std::function<bool(JobId)> exists;
+  // What it asks of the queue, and tells it.
+  class Jobs {
+   public:
+    virtual ~Jobs() = default;
+    virtual bool exists(JobId job) const = 0;
     // The job has no body: it is to be buried, and a line to be logged.
-    std::function<void(JobId)> on_lost;
+    virtual void on_lost(JobId job) = 0;
     // The damage is over: no such job is left.
-    std::function<void()> on_over;
+    virtual void on_over() = 0;
   };
 
-  // `search` outlives this.
-  BodyDamage(BodySearch& search, Hooks hooks);
+  // Both outlive this.
+  BodyDamage(BodySearch& search, Jobs& jobs) : search_(search), jobs_(jobs) {}
 
   // Called about once a second, on the loop. It looks at so many ids at once that it takes a
   // millisecond or two.
   void poll(const store::Store& store);
 
-  // The number of damaged blocks that the store knows, and the jobs without a body, which are left.
+  // The number of damaged blocks that the store knows, and of jobs without a body that are left.
   size_t blocks() const { return blocks_.size(); }
-  const std::set<JobId>& jobs() const { return lost_; }
+  size_t lost_count() const { return lost_.size(); }
   // Whether there are such jobs, or it is not known yet.
   bool is_degraded() const { return !lost_.empty() || next_.has_value() || searches_ > 0; }
 
@@ -53,7 +53,7 @@ class BodyDamage {
   void forget_gone();
 
   BodySearch& search_;
-  const Hooks hooks_;
+  Jobs& jobs_;
   uint64_t version_ = 0;  // Of the store's list, as this has seen it.
   std::vector<store::DamagedBlock> blocks_;
   std::optional<Place> next_;

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/cluster/member.h"
+#include "cmd/perenniald/cluster/node_runner.h"
 
 #include <algorithm>
 #include <fstream>
@@ -62,21 +62,21 @@ std::string random_id() {
 
 }  // namespace
 
-struct Member::Etcd {
+struct NodeRunner::Etcd {
   store::etcd::GrpcExecutor executor;
   std::unique_ptr<store::etcd::GrpcClient> client;
 };
 
-Result<std::unique_ptr<Member>> Member::create(const ClusterConfig& config,
-                                               const std::string& version,
-                                               std::function<void()> wake) {
-  std::unique_ptr<Member> member(new Member(config, version, std::move(wake)));
-  if (Status found = member->discover(); !found.ok()) return found;
-  if (Status connected = member->connect(); !connected.ok()) return connected;
-  return member;
+Result<std::unique_ptr<NodeRunner>> NodeRunner::create(const ClusterConfig& config,
+                                                       const std::string& version,
+                                                       std::function<void()> wake) {
+  std::unique_ptr<NodeRunner> runner(new NodeRunner(config, version, std::move(wake)));
+  if (Status found = runner->discover(); !found.ok()) return found;
+  if (Status connected = runner->connect(); !connected.ok()) return connected;
+  return runner;
 }
 
-Member::Member(const ClusterConfig& config, std::string version, std::function<void()> wake)
+NodeRunner::NodeRunner(const ClusterConfig& config, std::string version, std::function<void()> wake)
     : config_(config),
       version_(std::move(version)),
       wake_(std::move(wake)),
@@ -84,12 +84,12 @@ Member::Member(const ClusterConfig& config, std::string version, std::function<v
       discovery_(nullptr, [](EtcdDiscovery* discovery) { delete discovery; }),
       etcd_settings_(config) {}
 
-Member::~Member() {
+NodeRunner::~NodeRunner() {
   discovery_.reset();
   stop_threads();
 }
 
-Status Member::connect() {
+Status NodeRunner::connect() {
   std::unique_ptr<Etcd, void (*)(Etcd*)> etcd(new Etcd, etcd_.get_deleter());
   Result<std::unique_ptr<store::etcd::GrpcClient>> client = open_etcd(settings(), etcd->executor);
   if (!client.ok()) return client.take_status();
@@ -100,7 +100,7 @@ Status Member::connect() {
 }
 
 // Once before the start, and again and again from then on.
-Status Member::discover() {
+Status NodeRunner::discover() {
   if (config_.etcd_discovery.empty()) return {};
   Result<std::vector<std::string>> found = discover_etcd(config_);
   if (!found.ok()) return {StatusCode::NotFound, found.status().message()};
@@ -111,20 +111,20 @@ Status Member::discover() {
   return {};
 }
 
-void Member::use_endpoints(std::vector<std::string> endpoints) {
+void NodeRunner::use_endpoints(std::vector<std::string> endpoints) {
   const std::lock_guard lock(mutex_);
   etcd_settings_.etcd = std::move(endpoints);
   reconfigure_client();
 }
 
-ClusterConfig Member::settings() const {
+ClusterConfig NodeRunner::settings() const {
   const std::lock_guard lock(mutex_);
   ClusterConfig settings = config_;
   set_etcd_settings(settings, etcd_settings_);
   return settings;
 }
 
-Status Member::reconfigure(const ClusterConfig& config) {
+Status NodeRunner::reconfigure(const ClusterConfig& config) {
   {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> discovered = std::move(etcd_settings_.etcd);
@@ -137,7 +137,7 @@ Status Member::reconfigure(const ClusterConfig& config) {
 }
 
 // REQUIRES: mutex_ is held.
-void Member::reconfigure_client() {
+void NodeRunner::reconfigure_client() {
   if (etcd_ == nullptr) return;  // Another thread connects.
   // Without a client the next one is made with the settings of then.
   etcd_->executor.post([this] {
@@ -146,7 +146,7 @@ void Member::reconfigure_client() {
 }
 
 // The node and the log are used on the executor's thread only until it has ended.
-void Member::stop_threads() {
+void NodeRunner::stop_threads() {
   if (etcd_ == nullptr) return;
   etcd_->executor.stop();
   etcd_->client.reset();
@@ -155,7 +155,7 @@ void Member::stop_threads() {
   log_.reset();
 }
 
-store::cluster::NodeOptions Member::node_options(const store::Store& store) const {
+store::cluster::NodeOptions NodeRunner::node_options(const store::Store& store) const {
   return {.cluster = config_.name,
           .node = config_.node,
           .directory = store.identity(),
@@ -177,7 +177,7 @@ store::cluster::NodeOptions Member::node_options(const store::Store& store) cons
           .new_cluster_id = random_id()};
 }
 
-Status Member::follow(store::Store& store) {
+Status NodeRunner::follow(store::Store& store) {
   {
     const std::lock_guard lock(mutex_);
     is_behind_ = false;
@@ -204,7 +204,7 @@ Status Member::follow(store::Store& store) {
   return outcome;
 }
 
-void Member::give_up() {
+void NodeRunner::give_up() {
   {
     const std::lock_guard lock(mutex_);
     leads_ = false;
@@ -213,7 +213,7 @@ void Member::give_up() {
   stop_threads();
 }
 
-Status Member::get_wanted_copy(const std::string& data_dir) {
+Status NodeRunner::get_wanted_copy(const std::string& data_dir) {
   const Result<bool> is_wanted = store::is_copy_wanted(data_dir);
   if (!is_wanted.ok() || !*is_wanted) return {};  // What cannot be read has its error when opened.
   log(Level::Warning, "cluster.copy_wanted", {{"file", std::string(store::wanted_copy_name)}});
@@ -222,7 +222,7 @@ Status Member::get_wanted_copy(const std::string& data_dir) {
   return copied;
 }
 
-std::optional<Failure> Member::want_copy(const std::string& data_dir, const Status& loaded) {
+std::optional<Failure> NodeRunner::want_copy(const std::string& data_dir, const Status& loaded) {
   if (loaded.code() != StatusCode::Corruption) return std::nullopt;
   if (!store::want_copy(data_dir, loaded.message()).ok()) return std::nullopt;
   return Failure{
@@ -232,7 +232,7 @@ std::optional<Failure> Member::want_copy(const std::string& data_dir, const Stat
                   loaded.message())};
 }
 
-Status Member::get_copy(const std::string& data_dir) {
+Status NodeRunner::get_copy(const std::string& data_dir) {
   log(Level::Warning, "cluster.behind",
       {{"message",
         "the log in etcd begins after what this directory holds: a copy of another node's is "
@@ -240,12 +240,12 @@ Status Member::get_copy(const std::string& data_dir) {
   return fetch_copy(data_dir, OldDatabase::Removed);
 }
 
-Status Member::fetch_copy(const std::string& data_dir, OldDatabase old) {
+Status NodeRunner::fetch_copy(const std::string& data_dir, OldDatabase old) {
   return perenniald::get_copy(settings(), version_, data_dir, old,
                               [this] { return is_cancelled(); });
 }
 
-Status Member::replace_damaged(const std::string& data_dir, const Status& opened) {
+Status NodeRunner::replace_damaged(const std::string& data_dir, const Status& opened) {
   log(Level::Error, "cluster.damaged",
       {{"error", opened.message()},
        {"effect",
@@ -254,18 +254,18 @@ Status Member::replace_damaged(const std::string& data_dir, const Status& opened
   return fetch_copy(data_dir, OldDatabase::Kept);
 }
 
-bool Member::is_behind() const {
+bool NodeRunner::is_behind() const {
   const std::lock_guard lock(mutex_);
   return is_behind_ && !cancelled_;
 }
 
-bool Member::is_cancelled() const {
+bool NodeRunner::is_cancelled() const {
   const std::lock_guard lock(mutex_);
   return cancelled_;
 }
 
-void Member::checkpoint_at(BatchIndex index, std::string dir,
-                           std::function<void(Result<BatchIndex>)> done) {
+void NodeRunner::checkpoint_at(BatchIndex index, std::string dir,
+                               std::function<void(Result<BatchIndex>)> done) {
   const std::lock_guard lock(mutex_);
   // The log is there as long as the executor runs what is posted: stop_threads().
   etcd_->executor.post([this, index, dir = std::move(dir), done = std::move(done)]() mutable {
@@ -273,7 +273,7 @@ void Member::checkpoint_at(BatchIndex index, std::string dir,
   });
 }
 
-void Member::start(store::Store& store) {
+void NodeRunner::start(store::Store& store) {
   store_ = &store;
   store::cluster::ClusterLog::Links links;
   links.append = [this](BatchIndex index, std::string bytes) {
@@ -317,7 +317,7 @@ void Member::start(store::Store& store) {
   started.get_future().wait();
 }
 
-Node::Events Member::node_events() {
+Node::Events NodeRunner::node_events() {
   Node::Events events;
   events.adopt = [this](const std::string& id) { return adopt(id); };
   events.settings_differ = [this](const auto& names) { on_settings_differ(names); };
@@ -374,20 +374,20 @@ Node::Events Member::node_events() {
   return events;
 }
 
-Status Member::adopt(const std::string& cluster_id) {
+Status NodeRunner::adopt(const std::string& cluster_id) {
   Status joined = store_->join_cluster(cluster_id);
   if (joined.ok()) tell_settings();
   return joined;
 }
 
-void Member::set_shared_settings(std::map<std::string, std::string> settings) {
+void NodeRunner::set_shared_settings(std::map<std::string, std::string> settings) {
   const std::lock_guard lock(mutex_);
   shared_settings_ = std::move(settings);
   etcd_->executor.post([this] { tell_settings(); });
 }
 
 // The identity of the cluster makes the digests, so a node tells none before it has one.
-void Member::tell_settings() {
+void NodeRunner::tell_settings() {
   if (node_ == nullptr || store_->cluster_id().empty()) return;
   store::cluster::SettingDigests digests;
   const std::lock_guard lock(mutex_);
@@ -398,7 +398,7 @@ void Member::tell_settings() {
 }
 
 // The end of follow(). What ends a leader ends its process.
-void Member::finish(Status status) {
+void NodeRunner::finish(Status status) {
   {
     const std::lock_guard lock(mutex_);
     if (!outcome_) {
@@ -411,13 +411,13 @@ void Member::finish(Status status) {
   end_process({common::exit_not_leader, "cluster.lost", status.message()});
 }
 
-void Member::cancel() {
+void NodeRunner::cancel() {
   const std::lock_guard lock(mutex_);
   cancelled_ = true;
   changed_.notify_all();
 }
 
-void Member::on_elected(uint64_t epoch) {
+void NodeRunner::on_elected(uint64_t epoch) {
   const store::cluster::TakeoverTime takeover = node_->takeover_time();
   if (takeover.is_wall_off) {
     log(Level::Warning, "cluster.clock",
@@ -441,31 +441,31 @@ void Member::on_elected(uint64_t epoch) {
   wake_();
 }
 
-void Member::on_entry(BatchIndex index) {
+void NodeRunner::on_entry(BatchIndex index) {
   const std::lock_guard lock(mutex_);
   facts_.newest = index;
 }
 
-void Member::on_progress(BatchIndex applied, BatchIndex flushed) {
+void NodeRunner::on_progress(BatchIndex applied, BatchIndex flushed) {
   const std::lock_guard lock(mutex_);
   facts_.applied = applied;
   facts_.flushed = flushed;
   facts_.newest = std::max(facts_.newest, applied);
 }
 
-MemberFacts Member::facts() const {
+NodeFacts NodeRunner::facts() const {
   const std::lock_guard lock(mutex_);
-  MemberFacts out = facts_;
+  NodeFacts out = facts_;
   out.leads = leads_ && etcd_->executor.now() < node_->held_until();
   return out;
 }
 
-LatencyHistogram Member::append_times() const {
+LatencyHistogram NodeRunner::append_times() const {
   const std::lock_guard lock(mutex_);
   return append_times_;
 }
 
-void Member::leader_has_ended(uint64_t epoch) {
+void NodeRunner::leader_has_ended(uint64_t epoch) {
   log(Level::Info, "cluster.leader_ended", {{"epoch", text(epoch)}});
   const std::lock_guard lock(mutex_);
   etcd_->executor.post([this, epoch] {
@@ -473,7 +473,7 @@ void Member::leader_has_ended(uint64_t epoch) {
   });
 }
 
-void Member::on_leader_reached(std::optional<bool> reached) {
+void NodeRunner::on_leader_reached(std::optional<bool> reached) {
   const std::optional<LeaderRecord> leader = facts().leader;
   if (reached == false && leader) {
     log(Level::Warning, "cluster.unreachable",
@@ -487,7 +487,7 @@ void Member::on_leader_reached(std::optional<bool> reached) {
   });
 }
 
-void Member::on_leader(const std::optional<LeaderRecord>& leader) {
+void NodeRunner::on_leader(const std::optional<LeaderRecord>& leader) {
   {
     const std::lock_guard lock(mutex_);
     facts_.leader = leader;
@@ -503,12 +503,12 @@ void Member::on_leader(const std::optional<LeaderRecord>& leader) {
   }
 }
 
-Nanos Member::time() const {
+Nanos NodeRunner::time() const {
   const std::lock_guard lock(mutex_);
   return later(takeover_.time, etcd_->executor.now() - elected_at_);
 }
 
-void Member::set_time(Nanos time) {
+void NodeRunner::set_time(Nanos time) {
   const std::lock_guard lock(mutex_);
   // What passes until then does not count, which is a turn of a thread.
   etcd_->executor.post([this, time] {
@@ -516,7 +516,7 @@ void Member::set_time(Nanos time) {
   });
 }
 
-void Member::on_clock(const store::cluster::WallClock& clock) {
+void NodeRunner::on_clock(const store::cluster::WallClock& clock) {
   bool could_lead = true;
   {
     const std::lock_guard lock(mutex_);
@@ -534,14 +534,14 @@ void Member::on_clock(const store::cluster::WallClock& clock) {
             config_.clock_offset_max_s)}});
 }
 
-bool Member::is_due(Nanos& logged_at) const {
+bool NodeRunner::is_due(Nanos& logged_at) const {
   const Nanos now = etcd_->executor.now();
   if (logged_at != 0 && now - logged_at < failure_log_interval) return false;
   logged_at = now;
   return true;
 }
 
-void Member::on_abstains(store::cluster::Election::Abstention why) {
+void NodeRunner::on_abstains(store::cluster::Election::Abstention why) {
   if (!is_due(abstained_at_)) return;
   if (why == store::cluster::Election::Abstention::Paused) {
     return log(Level::Warning, "cluster.paused",
@@ -555,7 +555,7 @@ void Member::on_abstains(store::cluster::Election::Abstention why) {
         "while: `perennial cluster resign NODE --end` takes that back"}});
 }
 
-void Member::on_outrun(const store::cluster::Election::Claim& claim) {
+void NodeRunner::on_outrun(const store::cluster::Election::Claim& claim) {
   if (!is_due(outrun_at_)) return;
   log(Level::Error, "cluster.outrun",
       {{"node", claim.node},
@@ -567,7 +567,7 @@ void Member::on_outrun(const store::cluster::Election::Claim& claim) {
 }
 
 // As after damage: the next start gets the copy.
-void Member::on_repair(const std::string& id) {
+void NodeRunner::on_repair(const std::string& id) {
   const std::string why = fmt::format("asked for by `perennial cluster repair` ({})", id);
   if (Status wanted = store::want_copy(store_->options().data_dir, why); !wanted.ok()) {
     return finish(std::move(wanted).with("repair"));
@@ -576,19 +576,19 @@ void Member::on_repair(const std::string& id) {
                why + "; the next start of this node gets a copy of another node's database"});
 }
 
-void Member::on_space(bool has_space) {
+void NodeRunner::on_space(bool has_space) {
   const std::lock_guard lock(mutex_);
   facts_.has_space = has_space;
 }
 
-void Member::on_disk_damaged(const std::string& what) {
+void NodeRunner::on_disk_damaged(const std::string& what) {
   damage_ = what;
   log(Level::Error, "cluster.damaged",
       {{"error", what},
        {"effect", "this node gets a copy of another one's database as soon as it can"}});
 }
 
-void Member::on_replace() {
+void NodeRunner::on_replace() {
   const std::string& data_dir = store_->options().data_dir;
   if (const auto failure = want_copy(data_dir, {StatusCode::Corruption, damage_})) {
     end_process(*failure);
@@ -596,13 +596,13 @@ void Member::on_replace() {
   end_process({common::exit_io, "cluster.damaged", "the file copy-wanted cannot be written"});
 }
 
-void Member::on_lost_body(const Status& why) const {
+void NodeRunner::on_lost_body(const Status& why) const {
   if (!facts().has_successor) return;
   const Status damage(StatusCode::Corruption, why.message());
   if (const auto failure = want_copy(store_->options().data_dir, damage)) end_process(*failure);
 }
 
-void Member::on_hand_over(const std::string& to, store::cluster::HandoverCause cause) {
+void NodeRunner::on_hand_over(const std::string& to, store::cluster::HandoverCause cause) {
   using store::cluster::HandoverCause;
   switch (cause) {
     case HandoverCause::Asked:
@@ -635,7 +635,7 @@ void Member::on_hand_over(const std::string& to, store::cluster::HandoverCause c
   wake_();
 }
 
-void Member::on_failed(const store::etcd::Failure& failure) {
+void NodeRunner::on_failed(const store::etcd::Failure& failure) {
   const Nanos now = etcd_->executor.now();
   if (failure.message == failed_before_ && now - failed_at_ < failure_log_interval) return;
   failed_before_ = failure.message;
@@ -644,7 +644,7 @@ void Member::on_failed(const store::etcd::Failure& failure) {
       {{"error", std::string(name_of(failure.error))}, {"message", failure.message}});
 }
 
-void Member::on_waits(std::optional<store::etcd::CallError> waits_for) {
+void NodeRunner::on_waits(std::optional<store::etcd::CallError> waits_for) {
   const std::string why = waits_for ? std::string(name_of(*waits_for)) : std::string();
   if (waits_for) {
     log(Level::Error, "cluster.append", {{"state", "failing"}, {"error", why}});
@@ -658,7 +658,7 @@ void Member::on_waits(std::optional<store::etcd::CallError> waits_for) {
   entries_->set_waits(waits_for.has_value());
 }
 
-void Member::on_alarms(const store::cluster::EtcdAlarms& alarms) {
+void NodeRunner::on_alarms(const store::cluster::EtcdAlarms& alarms) {
   store::cluster::EtcdAlarms before;
   {
     const std::lock_guard lock(mutex_);
@@ -670,7 +670,7 @@ void Member::on_alarms(const store::cluster::EtcdAlarms& alarms) {
       {{"no_space", text(alarms.no_space)}, {"corrupt", text(alarms.corrupt)}});
 }
 
-void Member::on_settings_differ(const std::vector<std::string>& names) {
+void NodeRunner::on_settings_differ(const std::vector<std::string>& names) {
   {
     const std::lock_guard lock(mutex_);
     facts_.settings_differ = names.size();
@@ -685,12 +685,12 @@ void Member::on_settings_differ(const std::vector<std::string>& names) {
                        "node leads"}});
 }
 
-void Member::check_lease() const {
+void NodeRunner::check_lease() const {
   if (etcd_->executor.now() < node_->held_until()) return;
   end_process({common::exit_not_leader, "cluster.lost", "the lease in etcd is over"});
 }
 
-void Member::on_loop_stalled(Nanos stalled) const {
+void NodeRunner::on_loop_stalled(Nanos stalled) const {
   const auto lease = static_cast<Nanos>(config_.lease_s) * nanos_per_second;
   if (stalled < lease || !facts().leads) return;
   end_process({common::exit_not_leader, "cluster.lost",
@@ -698,7 +698,7 @@ void Member::on_loop_stalled(Nanos stalled) const {
                            stalled / nanos_per_second)});
 }
 
-void Member::leave() {
+void NodeRunner::leave() {
   std::promise<void> left;
   etcd_->executor.post([this, &left] { node_->leave([&left] { left.set_value(); }); });
   left.get_future().wait();

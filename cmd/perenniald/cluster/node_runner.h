@@ -30,7 +30,7 @@ enum class OldDatabase : uint8_t;
 class EtcdDiscovery;
 
 // What is known of a node at a moment.
-struct MemberFacts {
+struct NodeFacts {
   bool leads = false;  // And its lease is not over.
   // The leader: another node, or this one. None: nobody leads, for all that is known.
   std::optional<store::cluster::LeaderRecord> leader = {};
@@ -59,17 +59,17 @@ struct MemberFacts {
 // leads, and then loads what was applied. A node that loses the lead ends its process with exit
 // code 76 and without destructors, since what it holds in memory may differ from what the log
 // holds; its supervisor starts it again as a standby.
-class Member {
+class NodeRunner {
  public:
   // `wake` is called on another thread when the log has an update for the loop, or another node
   // leads. InvalidArgument:
   // the settings name a file that cannot be used. Unsupported: the program was built without
   // clusters. NotFound: DNS does not name the members of etcd.
-  static Result<std::unique_ptr<Member>> create(const ClusterConfig& config,
-                                                const std::string& version,
-                                                std::function<void()> wake);
+  static Result<std::unique_ptr<NodeRunner>> create(const ClusterConfig& config,
+                                                    const std::string& version,
+                                                    std::function<void()> wake);
   // REQUIRES: the log that take_log() gave has ended, or none was taken.
-  ~Member();
+  ~NodeRunner();
 
   // Follows the log until this node leads, and has applied everything that any leader has
   // committed. On the thread of the start; returns an error after cancel(). `store` outlives this,
@@ -79,7 +79,8 @@ class Member {
   // any more.
   bool is_behind() const;
   // This node leads and could not load what it has applied. Gives up the lead, so that another node
-  // takes it at once, and ends all use of the store. Nothing but want_copy() and ~Member() follows.
+  // takes it at once, and ends all use of the store. Nothing but want_copy() and ~NodeRunner()
+  // follows.
   void give_up();
   // Of a node whose load has failed: one whose rows are damaged is of no use to the cluster, and
   // would be elected again. Returns how the process ends, if its next start shall get a copy.
@@ -113,7 +114,7 @@ class Member {
   std::unique_ptr<store::Log> take_log() { return std::move(log_); }
 
   // Any thread.
-  MemberFacts facts() const;
+  NodeFacts facts() const;
   // store::cluster::ClusterLog::checkpoint_at(). `done` is called on another thread, or never if
   // there is no log now.
   void checkpoint_at(BatchIndex index, std::string dir,
@@ -143,7 +144,7 @@ class Member {
 
  private:
   Status fetch_copy(const std::string& data_dir, OldDatabase old);
-  Member(const ClusterConfig& config, std::string version, std::function<void()> wake);
+  NodeRunner(const ClusterConfig& config, std::string version, std::function<void()> wake);
 
   store::cluster::Node::Events node_events();
   store::cluster::NodeOptions node_options(const store::Store& store) const;
@@ -210,7 +211,7 @@ class Member {
   Nanos elected_at_ = 0;         // By the executor's clock, with takeover_.time.
   ClusterConfig etcd_settings_;  // Of it, how etcd is reached.
   std::map<std::string, std::string> shared_settings_;
-  MemberFacts facts_;
+  NodeFacts facts_;
   LatencyHistogram append_times_;
 };
 

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/server/body_reads.h"
+#include "cmd/perenniald/server/bodies/body_reads.h"
 
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/server/body_damage.h"
+#include "cmd/perenniald/server/bodies/body_damage.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,9 +10,6 @@ namespace {
 constexpr size_t ids_at_once = 100'000;
 
 }  // namespace
-
-BodyDamage::BodyDamage(BodySearch& search, Hooks hooks)
-    : search_(search), hooks_(std::move(hooks)) {}
 
 void BodyDamage::poll(const store::Store& store) {
   if (store.damage_version() != version_ && !next_) begin(store);
@@ -29,7 +26,7 @@ void BodyDamage::begin(const store::Store& store) {
 void BodyDamage::go_on(const store::Store& store) {
   std::vector<JobId> jobs;
   for (size_t looked = 0; next_ && looked < ids_at_once; ++looked) {
-    if (!lost_.contains(next_->id) && hooks_.exists(next_->id)) jobs.push_back(next_->id);
+    if (!lost_.contains(next_->id) && jobs_.exists(next_->id)) jobs.push_back(next_->id);
     if (next_->id < blocks_[next_->block].last) {
       ++next_->id;
     } else if (next_->block + 1 < blocks_.size()) {
@@ -51,16 +48,16 @@ void BodyDamage::search(const store::Store& store, std::vector<JobId> jobs) {
         --searches_;
         std::ranges::sort(found);
         for (const JobId job : asked) {
-          if (std::ranges::binary_search(found, job) || !hooks_.exists(job)) continue;
-          if (lost_.insert(job).second) hooks_.on_lost(job);
+          if (std::ranges::binary_search(found, job) || !jobs_.exists(job)) continue;
+          if (lost_.insert(job).second) jobs_.on_lost(job);
         }
       });
 }
 
 void BodyDamage::forget_gone() {
   if (lost_.empty()) return;
-  std::erase_if(lost_, [this](JobId job) { return !hooks_.exists(job); });
-  if (lost_.empty()) hooks_.on_over();
+  std::erase_if(lost_, [this](JobId job) { return !jobs_.exists(job); });
+  if (lost_.empty()) jobs_.on_over();
 }
 
 }  // namespace perennial::perenniald

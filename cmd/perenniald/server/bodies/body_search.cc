@@ -1,4 +1,4 @@
-#include "cmd/perenniald/server/body_search.h"
+#include "cmd/perenniald/server/bodies/body_search.h"
 
 #include <memory>
 #include <utility>

@@ -1,0 +1,215 @@
+#include "cmd/perenniald/server/http_port.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cmd/perenniald/net/address_shares.h"
+#include "cmd/perenniald/process/descriptors.h"
+#include "cmd/perenniald/process/process.h"
+#include "cmd/perenniald/server/access_control.h"
+#include "cmd/perenniald/server/options.h"
+#include "store/types/database_figures.h"
+
+namespace perennial::perenniald {
+namespace {
+
+double in_seconds(Nanos time) {
+  return static_cast<double>(time / nanos_per_ms) / 1000;
+}
+
+void add_figures(http::ServerFacts& facts, const store::DatabaseFigures& figures) {
+  using Figures = store::DatabaseFigures;
+  for (size_t i = 0; i < figures.tickers.size(); ++i) {
+    facts.tickers.emplace_back(Figures::ticker_names[i], figures.tickers[i]);
+  }
+  for (size_t i = 0; i < figures.properties.size(); ++i) {
+    facts.properties.push_back(
+        {.name = Figures::property_names[i], .value = figures.properties[i]});
+  }
+  for (size_t family = 0; family < store::family_count; ++family) {
+    for (size_t i = 0; i < Figures::family_property_names.size(); ++i) {
+      facts.properties.push_back({.name = Figures::family_property_names[i],
+                                  .family = store::family_names[family],
+                                  .value = figures.of_families[family][i]});
+    }
+    const bool is_bodies = static_cast<store::Family>(family) == store::Family::Bodies;
+    (is_bodies ? facts.body_bytes : facts.state_bytes) +=
+        figures.table_bytes(static_cast<store::Family>(family));
+  }
+  facts.log_bytes = figures.log_bytes;
+}
+
+void add_store(http::ServerFacts& facts, const store::Store& store) {
+  facts.disk_free_bytes = store.disk_free_bytes();
+  facts.disk_free_files = store.disk_free_files();
+  facts.disk_low_water_bytes = store.options().low_water_bytes;
+  add_figures(facts, store.figures());
+  const store::ScrubFigures scrub = store.scrub_figures();
+  facts.damaged_rows = store.damaged_rows().size();
+  facts.scrub_bytes = scrub.bytes;
+  facts.scrub_passes = scrub.passes;
+}
+
+http::Limits limits_of(const Config& config, const Connections& connections) {
+  return {.message = {.body_bytes_max_of = &http::Api::body_bytes_max_of},
+          .connections_max = config.http_connections_max,
+          .per_address_max = config.http_connections_per_address_max,
+          .is_unread = [&connections](ConnId conn) { return connections.is_unread(conn); },
+          .output_bytes_max = config.output_total_bytes_max,
+          .hsts_seconds = config.http_hsts_seconds};
+}
+
+size_t kept_places(const BoundSocket& listener) {
+  return listener.is_local() ? HttpPort::places_of_this_machine : 0;
+}
+
+}  // namespace
+
+HttpPort::HttpPort(Host& host, const Parts& parts)
+    : host_(host),
+      parts_(parts),
+      proxies_(proxies_of(parts.config)),
+      queue_clients_(
+          {.open = [this](ConnId conn, const access::ClientRights& rights) -> core::Session& {
+             return parts_.core.open(conn, now(), rights);
+           },
+           .now = [this] { return now(); }}),
+      sign_ins_(parts.core.gate(), [this] { return now(); }),
+      api_(*this),
+      routes_(*this, api_, http_hosts(parts.config)),
+      http_(limits_of(parts.config, parts.connections),
+            [this](const http::Request& request, const access::ClientRights& rights) {
+              return handle(request, rights);
+            }) {}
+
+bool HttpPort::has_slot(const BoundSocket& listener) const {
+  return http_.has_slot(kept_places(listener));
+}
+
+size_t HttpPort::own_places(const BoundSocket& listener) const {
+  return kept_places(listener) * (http_.has_idle() ? 2 : 1);
+}
+
+core::Session& HttpPort::open(ConnId conn, const AcceptedSocket& socket, const PeerIdentity* peer) {
+  access::ClientRights rights = client_rights(parts_.config, socket, peer);
+  rights.is_proxy = is_proxy(proxies_, socket);
+  const std::string share = rights.is_proxy ? std::string() : share_of(socket);
+  return http_.open(conn, now(), std::move(rights), share);
+}
+
+http::Http::Handled HttpPort::handle(const http::Request& request,
+                                     const access::ClientRights& rights) {
+  if (!rights.is_proxy) return routes_.handle(request, rights);
+  const http::Forwarded client = http::forwarded_of(request, proxies_);
+  return routes_.handle(request, forwarded_rights(parts_.config, client, rights));
+}
+
+// Requests come last in a turn, so that no worker waits for them, and a long one goes on in the
+// next turn.
+bool HttpPort::serve() {
+  TurnClock& clock = parts_.clock;
+  const Nanos begun = clock.turn_so_far();
+  while (http_.has_runnable() && clock.turn_so_far() - begun < nanos_per_ms) {
+    http_.run_next(clock.now());
+  }
+  if (http_.has_changed()) http_.on_answers_ready(clock.actual());
+  while (http_.has_changed()) {
+    http_.take_changed(changed_);
+    for (const ConnId conn : changed_) parts_.connections.service(conn);
+  }
+  return !http_.has_runnable();
+}
+
+void HttpPort::on_second(bool has_engine) {
+  http_.on_time(now());
+  if (!has_engine) return;
+  parts_.core.on_timer(now());  // What is read is as old as the engine's last input.
+  api_.on_time();
+}
+
+void HttpPort::audit(const access::AuditEvent& event) {
+  log_audit(event);
+  audit_lines_.add(event, now());
+}
+
+void HttpPort::refused(const access::AuditEvent& event, std::optional<access::Verb> missing) {
+  parts_.core.gate().on_refused(event, missing, now());
+}
+
+ProcessFacts HttpPort::process() {
+  ProcessFacts facts = host_.process_facts();
+  facts.connections_refused = parts_.core.connections_refused();
+  return facts;
+}
+
+http::Times HttpPort::times() {
+  return {.commands = parts_.core.command_times(),
+          .turns = parts_.clock.turns(),
+          .requests = http_.request_times()};
+}
+
+http::TubeChoice HttpPort::tubes() {
+  return metrics_tubes(parts_.config);
+}
+
+http::ServerFacts HttpPort::server() {
+  core::Core& core = parts_.core;
+  const HandshakeCounts& handshakes = parts_.connections.handshake_counts();
+  const Nanos started_at = now() - parts_.clock.uptime();
+  const Host::Recovery recovery = host_.recovery();
+  http::ServerFacts facts = {
+      .rocksdb_version = store::rocksdb_version(),
+      .openssl_version = openssl_version(),
+      .start_time = in_seconds(started_at),
+      .recovery_took = recovery.took,
+      .recovered_jobs = recovery.jobs,
+      .resident_bytes = resident_bytes(),
+      .descriptors_open = descriptors_open(),
+      .descriptors_max = descriptors_max(),
+      .access = core.gate().counts(),
+      .answers = core.answer_counts(),
+      .body_cache_bytes = core.body_cache_bytes(),
+      .bytes_in = parts_.connections.queue_bytes().in,
+      .bytes_out = parts_.connections.queue_bytes().out,
+      .held = core.held_connections(),
+      .commit_pending_bytes = core.pending_bytes(),
+      .commit_oldest = host_.commit_age(),
+      .handshakes_full = handshakes.full,
+      .handshakes_resumed = handshakes.resumed,
+      .handshakes_failed = handshakes.failed,
+      .reload_success = parts_.settings.is_current(),
+      .reload_time = in_seconds(std::max(started_at, parts_.settings.reloaded_at()))};
+  if (const store::Store* const store = host_.store()) add_store(facts, *store);
+  for (auto& [listener, expires_at] : parts_.tls.certificate_ends()) {
+    facts.certificates.push_back({std::move(listener), expires_at});
+  }
+  return facts;
+}
+
+void HttpPort::find_in_bodies(std::vector<JobId> jobs, BodySearch::Test is_wanted,
+                              BodySearch::Done done) {
+  parts_.bodies.search().start(*host_.store(), std::move(jobs), std::move(is_wanted),
+                               std::move(done));
+}
+
+http::HealthFacts HttpPort::health() {
+  const store::Store* const store = host_.store();
+  return {.commit_age = host_.commit_age(),
+          .is_recovered = host_.has_jobs(),
+          .is_draining = host_.is_draining(),
+          .is_stopping = host_.is_stopping(),
+          .accepts_puts = parts_.core.disk_accepts_puts(),
+          .jobs_without_body = parts_.bodies.damage().lost_count(),
+          .damaged_rows = store == nullptr ? 0 : store->damaged_rows().size(),
+          .is_table_damaged = parts_.checkpoints.is_damaged()};
+}
+
+http::ClusterHealth HttpPort::cluster_health() {
+  return parts_.node.health(host_.has_jobs(), host_.is_stopping());
+}
+
+std::optional<http::Http::Handled> HttpPort::answer_node(const http::Request& request) {
+  return parts_.node.answer(request);
+}
+
+}  // namespace perennial::perenniald
