@@ -82,14 +82,6 @@ Result<CheckpointMade> request_temporary_checkpoint(ServerConnection& connection
   return request(connection, true);
 }
 
-namespace {
-
-struct CheckpointCreateOptions {
-  ServerAddress server = {};
-  bool json = false;
-};
-
-// Prints the path of the checkpoint.
 Status checkpoint_create(const CheckpointCreateOptions& options) {
   const Result<CheckpointMade> made = request_checkpoint(options.server);
   if (!made.ok()) return made.status();
@@ -107,8 +99,6 @@ Status checkpoint_create(const CheckpointCreateOptions& options) {
   std::puts(out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   return {};
 }
-
-}  // namespace
 
 Subcommand checkpoint_create_command() {
   const auto options = std::make_shared<CheckpointCreateOptions>();

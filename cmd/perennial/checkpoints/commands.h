@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/common/tool/server_connection.h"
 #include "cmd/common/tool/subcommand.h"
 #include "cmd/perennial/checkpoints/checkpoint_place.h"
 #include "engine/types/status.h"
@@ -17,6 +18,15 @@ Subcommand checkpoint_list_command();
 Subcommand checkpoint_verify_command();
 Subcommand checkpoint_prune_command();
 Subcommand restore_command();
+
+struct CheckpointCreateOptions {
+  ServerAddress server = {};
+  bool json = false;
+};
+
+// perennial checkpoint create: prints the path of the checkpoint. Errors: those of
+// request_checkpoint().
+Status checkpoint_create(const CheckpointCreateOptions& options);
 
 struct CheckpointListOptions {
   CheckpointPlace place;

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cmd/perennial/checkpoints/commands.h"
 #include "store/checkpoint/checkpoint.h"
 #include "tests/support/server_process.h"
 
