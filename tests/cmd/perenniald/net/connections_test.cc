@@ -103,7 +103,7 @@ class ConnectionsTest : public testing::TestWithParam<bool>, private Connections
                                                          .pending_max = 3,
                                                          .per_address_max = 7},
                                           .per_address_max = 2},
-                         GetParam() ? SocketBatch::create().take() : nullptr, *this);
+                         GetParam() ? SocketBatch::create().take() : nullptr, owner());
   }
   ~ConnectionsTest() override {
     connections_->close_all();
@@ -112,6 +112,8 @@ class ConnectionsTest : public testing::TestWithParam<bool>, private Connections
     EXPECT_EQ(uv_loop_close(&loop_), 0);
     for (const int fd : clients_) close(fd);
   }
+
+  Connections::Owner& owner() { return *this; }  // The base is private.
 
   // Opens a connection, and returns the client's end.
   int open(ListenerRole role = ListenerRole::Queue) {
