@@ -8,7 +8,7 @@
 namespace perennial::tool {
 
 // Completions of commands, options and their values for the shells. Both functions return whole
-// files for the directory in which the shell looks: etc/completions/.
+// files for the directory in which the shell looks.
 std::string bash_completions(const std::vector<Subcommand>& commands,
                              const std::vector<Group>& groups);
 std::string zsh_completions(const std::vector<Subcommand>& commands,
