@@ -74,14 +74,27 @@ length_of() {
   esac
 }
 
+# The words of the commands, in the forms that the inputs of a target have. A test compares the table of the
+# document with the program.
+command_words() {
+  local forms
+  case $1 in
+    parser) forms='"\1 "\n"\1\\x0d\\x0a"' ;;
+    core) forms='"\1 "\n"\\x0aa \1 "\n"\\x0ab \1\\x0a"' ;;
+    *) return ;;
+  esac
+  sed -n '/^## Commands/,/^### /s/^| `\([a-z-]*\) \{0,1\}`.*/'"$forms"'/p' "$root/etc/docs/protocol.md" |
+    LC_ALL=C sort -u
+}
+
 # fuzz TARGET SECONDS
 fuzz() {
   local target=$1 own=$folder/corpus/$1 words=() scratch
-  local dictionary=$corpora/../dictionaries/$1.dict
-  mkdir -p "$own"
+  local written=$corpora/../dictionaries/$1.dict dictionary=$folder/dictionaries/$1.dict
+  mkdir -p "$own" "$folder/dictionaries"
   # Output of targets goes to memory, if there is a file system in memory.
   scratch=$(mktemp -d -p "$([[ -w /dev/shm ]] && echo /dev/shm || echo "${TMPDIR:-/tmp}")")
-  [[ -f $dictionary ]] && words=("-dict=$dictionary")
+  [[ -f $written ]] && cat "$written" <(command_words "$1") >"$dictionary" && words=("-dict=$dictionary")
   echo "fuzz: $target for $2 s"
   TMPDIR=$scratch "$folder/fuzz_$target" -max_total_time="$2" -max_len="$(length_of "$target")" \
     -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 \

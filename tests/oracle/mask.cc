@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+
+#include "engine/types/command.h"
+#include "wire/stats_rows.h"
 
 namespace perennial::oracle {
 namespace {
@@ -41,59 +45,36 @@ constexpr Row rows[] = {
     {"hostname", Rule::Unquoted},
     {"os", Rule::Unquoted},
     {"platform", Rule::Unquoted},
-    {"perennial-version", Rule::Ours},
-    {"durability", Rule::Ours},
-    {"store-state", Rule::Ours},
-    {"sync-us-p99", Rule::Ours},
-    {"batch-jobs-mean", Rule::Ours},
-    {"loop-lag-us", Rule::Ours},
-    {"connections-refused", Rule::Ours},
-    {"jobs-damaged", Rule::Ours},
-    {"checkpoint-age", Rule::Ours},
-    {"cmd-peek-reserved", Rule::Ours},
-    {"next-ready-age", Rule::Ours},
-    {"current-keys", Rule::Ours},
-    {"current-jobs-parked", Rule::Ours},
-    {"jobs-duplicate", Rule::Ours},
-    {"jobs-dead", Rule::Ours},
-    {"jobs-expired", Rule::Ours},
-    {"cmd-put-batch", Rule::Ours},
-    {"cmd-reserve-batch", Rule::Ours},
-    {"cmd-delete-batch", Rule::Ours},
-    {"cmd-touch-batch", Rule::Ours},
-    {"cmd-flush-tube", Rule::Ours},
-    {"cmd-list-jobs", Rule::Ours},
-    {"cmd-set-job", Rule::Ours},
-    {"cmd-set-tube", Rule::Ours},
-    {"cmd-move-tube", Rule::Ours},
-    {"cmd-kick-tube", Rule::Ours},
-    {"cmd-reserve-mode", Rule::Ours},
-    {"tries", Rule::Ours},
-    {"backoff", Rule::Ours},
-    {"dead", Rule::Ours},
-    {"expire", Rule::Ours},
-    {"reserved-max", Rule::Ours},
-    {"rate", Rule::Ours},
-    {"delay-ms", Rule::Ours},
-    {"ttr-ms", Rule::Ours},
-    {"time-left-ms", Rule::Ours},
-    {"attempts", Rule::Ours},
-    {"from", Rule::Ours},
-    {"expire-left", Rule::Ours},
-    {"idp", Rule::Ours},
-    {"idp-ttl", Rule::Ours},
-    {"con", Rule::Ours},
-    {"parked", Rule::Ours},
 };
+
+// Whether beanstalkd does not have this key of stats, stats-tube or stats-job.
+bool is_ours(std::string_view key) {
+  static const std::set<std::string_view> ours = [] {
+    std::set<std::string_view> keys;
+    const auto add = [&](const auto& stats_rows) {
+      for (const auto& row : stats_rows) keys.insert(row.key);
+    };
+    add(wire::server_own_rows());
+    add(wire::tube_own_rows());
+    add(wire::tube_more_rows());
+    add(wire::job_more_rows());
+    for_each_command([&](const auto& row) {
+      if (row.flags.ours) keys.insert(row.stats_key);
+    });
+    return keys;
+  }();
+  return ours.contains(key);
+}
 
 // The key "id" is a job's number in stats-job, which is compared, and 16 random digits in stats.
 Rule rule_of(std::string_view key, bool server) {
   if (key == "id" && server) return Rule::Hidden;
   // Of a tube only this server says whether it is draining.
-  if (key == "draining" && !server) return Rule::Ours;
+  if (key == "draining") return server ? Rule::Exact : Rule::Ours;
   const auto row = std::find_if(std::begin(rows), std::end(rows),
                                 [&](const Row& candidate) { return candidate.key == key; });
-  return row == std::end(rows) ? Rule::Exact : row->rule;
+  if (row != std::end(rows)) return row->rule;
+  return is_ours(key) ? Rule::Ours : Rule::Exact;
 }
 
 std::string masked_line(std::string_view line, bool server) {
