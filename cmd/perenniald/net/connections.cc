@@ -89,7 +89,7 @@ Status Connections::open(const AcceptedSocket& socket) {
   if (Status status = sockets_.add(socket.fd, id, interest); !status.ok()) return status;
   Connection& opened = connections_.emplace(id, std::move(conn)).first->second;
   shares_.add(share);
-  log(Level::Debug, "conn.open", {{"conn", fmt::format("{}", id)}});
+  log_connection("conn.open", opened);
   if (opened.stream->is_open()) {
     begin_session(opened);
   } else {
@@ -406,9 +406,15 @@ void Connections::close(Connection& conn) {
   }
   set_full(conn, false);
   shares_.remove(conn.share);
+  log_connection("conn.close", conn);
   connections_.erase(id);
-  log(Level::Debug, "conn.close", {{"conn", fmt::format("{}", id)}});
   owner_.on_slot_free();
+}
+
+// Every client causes such a line, so its address becomes a text only where somebody reads it.
+void Connections::log_connection(std::string_view at, const Connection& conn) {
+  if (!is_logged(Level::Debug)) return;
+  log(Level::Debug, at, {{"conn", fmt::format("{}", conn.id)}, {"peer", peer_of(conn.socket)}});
 }
 
 void Connections::close_all() {

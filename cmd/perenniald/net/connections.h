@@ -159,6 +159,7 @@ class Connections {
   bool is_silent(ConnId id) const;
   void end_handshake(ConnId id, const std::string& why);
   static std::string peer_of(const AcceptedSocket& socket);
+  static void log_connection(std::string_view at, const Connection& conn);
   bool begin_behind_proxy(Connection& conn);
   void on_handshake_refused(const Connection& conn, const std::string& why);
   // Returns false if the connection is closed, or will be visited again.

@@ -121,6 +121,10 @@ void set_log_verbosity(uint64_t verbosity) {
   logger().set_level(verbosity == 0 ? spdlog::level::info : spdlog::level::debug);
 }
 
+bool is_logged(Level level) {
+  return logger().should_log(to_spdlog(level));
+}
+
 void set_log_form(LogForm form) {
   formatter().set(form);
 }

@@ -28,6 +28,9 @@ struct LogForm {
 // How lines are written from now on. Without this call they are logfmt without a time.
 void set_log_form(LogForm form);
 
+// Whether a line of this level is written: where its fields would cost much for nothing.
+bool is_logged(Level level);
+
 void log(Level level, std::string_view at, std::initializer_list<Field> fields);
 // The same with fields that are in logfmt already.
 void log_fields(Level level, std::string_view at, std::string_view fields);

@@ -45,6 +45,8 @@ TEST(Log, QuotesValuesThatAreNotPlain) {
 TEST(Log, WritesOneLineOfFields) {
   testing::internal::CaptureStderr();
   set_log_verbosity(0);
+  EXPECT_FALSE(is_logged(Level::Debug));
+  EXPECT_TRUE(is_logged(Level::Info));
   log(Level::Info, "store.open", {{"format", "3"}, {"dir", "a b"}});
   log(Level::Debug, "conn.open", {{"conn", "1"}});
   log(Level::Error, "stop", {});
