@@ -29,7 +29,7 @@ TEST(StatsRows, ServerRowsAreDocumented) {
   add_lines(lines, server_rows());
   add_lines(lines, server_own_rows());
   add_lines(lines, cluster_rows());
-  EXPECT_EQ(documented_rows("protocol.md", "### stats"), lines);
+  EXPECT_EQ(documented_rows("protocol.md", "### stats", lines), lines);
 }
 
 TEST(StatsRows, TubeRowsAreDocumented) {
@@ -37,14 +37,14 @@ TEST(StatsRows, TubeRowsAreDocumented) {
   add_lines(lines, tube_rows());
   add_lines(lines, tube_own_rows());
   add_lines(lines, tube_more_rows());
-  EXPECT_EQ(documented_rows("protocol.md", "### stats-tube"), lines);
+  EXPECT_EQ(documented_rows("protocol.md", "### stats-tube", lines), lines);
 }
 
 TEST(StatsRows, JobRowsAreDocumented) {
   std::vector<std::string> lines;
   add_lines(lines, job_rows());
   add_lines(lines, job_more_rows());
-  EXPECT_EQ(documented_rows("protocol.md", "### stats-job"), lines);
+  EXPECT_EQ(documented_rows("protocol.md", "### stats-job", lines), lines);
 }
 
 TEST(StatsRows, EachServerKeyIsUsedOnce) {
