@@ -7,8 +7,8 @@
 
 #include "cmd/common/tool/subcommand.h"
 
-// The words at the begin of a command line, before CLI11 parses the rest. CLI11 says of a word that
-// it does not know only that "a subcommand is required".
+// The words at the beginning of a command line, before CLI11 parses the rest. CLI11 says of a word
+// that it does not know only that "a subcommand is required".
 namespace perennial::tool {
 
 // "did you mean 'set'?", behind "; ", for a word that somebody mistyped: the known word with the

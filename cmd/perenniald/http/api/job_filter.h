@@ -3,11 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "engine/types/option_values.h"
 #include "engine/types/stats.h"
+#include "engine/view/engine_view.h"
 
 namespace perennial::http {
 
@@ -43,6 +45,25 @@ class JobFilter {
 
  private:
   JobMatch match_;
+};
+
+// Counts the jobs of a tube that are wanted, in steps of less than a millisecond.
+class JobCounter {
+ public:
+  // `engine` outlives this.
+  JobCounter(engine::EngineView engine, engine::EngineView::CountJobs asked)
+      : engine_(engine), asked_(std::move(asked)) {}
+
+  static constexpr uint32_t jobs_per_step = 5'000;
+
+  // Returns whether all jobs were looked at.
+  bool step() { return engine_.count_jobs(asked_, jobs_per_step, counted_); }
+  uint64_t count() const { return counted_.count; }
+
+ private:
+  const engine::EngineView engine_;
+  const engine::EngineView::CountJobs asked_;
+  engine::EngineView::JobCount counted_;
 };
 
 // The members that JobFilter reads, for those numbers that are looked at. Null: there are none.

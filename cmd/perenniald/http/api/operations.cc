@@ -8,7 +8,6 @@
 
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/fields.h"
-#include "cmd/perenniald/http/api/job_counter.h"
 #include "cmd/perenniald/http/api/job_filter.h"
 
 namespace perennial::http {

@@ -14,7 +14,6 @@
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/description.h"
 #include "cmd/perenniald/http/api/fields.h"
-#include "cmd/perenniald/http/api/job_counter.h"
 #include "cmd/perenniald/http/api/job_filter.h"
 #include "cmd/perenniald/http/api/job_view.h"
 #include "cmd/perenniald/http/api/json.h"

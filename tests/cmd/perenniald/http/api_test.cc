@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "cmd/perenniald/http/api/fields.h"
-#include "cmd/perenniald/http/api/job_counter.h"
+#include "cmd/perenniald/http/api/job_filter.h"
 #include "tests/cmd/perenniald/http/port.h"
 
 namespace perennial::http {
