@@ -234,25 +234,4 @@ void append_command(std::string& out, const Command& command, std::string_view b
   std::visit(Appender{out, body}, command);
 }
 
-void append_put_batch(std::string& out, const PutBatch& batch,
-                      std::span<const std::string_view> bodies) {
-  CHECK(batch.items.size() == bodies.size());
-  CHECK(!bodies.empty() && bodies.size() <= batch_count_max);
-  std::string items;
-  for (size_t i = 0; i < bodies.size(); ++i) {
-    if (i > 0) items += "\r\n";
-    std::string line;
-    append_arguments(line, batch.items[i]);
-    items += std::string_view(line).substr(1);
-    items += "\r\n";
-    items += bodies[i];
-  }
-  append_line(out, PutBatch{.count = {bodies.size()},
-                            .bytes = static_cast<uint32_t>(items.size()),
-                            .tube = batch.tube,
-                            .items = {}});
-  out += items;
-  out += "\r\n";
-}
-
 }  // namespace perennial::wire

@@ -19,13 +19,8 @@ namespace perennial::wire {
 // Appends the bytes of a command. `body` belongs to a Put, whose body_bytes is its size, and is
 // empty for every other command. REQUIRES: `command` is not one of the refused lines (PutTooBig,
 // PutTrailingJunk, PutNoCrlf, PutBatchRefused, Malformed, a Checkpoint with trailing junk), and no
-// PutBatch: see append_put_batch.
+// PutBatch.
 void append_command(std::string& out, const Command& command, std::string_view body = {});
-
-// Appends the bytes of a put-batch. `batch`: only its tube and its items are used, not the counts
-// of items and bytes. REQUIRES: there are as many bodies as items, and at most batch_count_max.
-void append_put_batch(std::string& out, const PutBatch& batch,
-                      std::span<const std::string_view> bodies);
 
 // What a server answered. The shape of the word's row says which members have a meaning.
 struct ClientReply {

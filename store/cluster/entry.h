@@ -13,8 +13,10 @@
 // notices when the next entry was not written after the one that it holds. Indices alone would not
 // show that: they are given out again when etcd is restored from an older snapshot.
 //
-//  0: 3, seven 0  | 8: hash of the entry before; 0: there is none | 16: the batch | XXH3_64bits of
-//  all before it
+//  0: the format, 3, and seven 0
+//  8: the hash of the entry before; 0: there is none
+//  16: the batch
+//  then: XXH3_64bits of all before it
 //
 // A version without the chain wrote the batch alone (store/format/README.md, "A batch as bytes"),
 // whose first byte is another number, and whose last eight bytes are a hash of the rest, too.

@@ -5,10 +5,10 @@
 
 #include "engine/types/status.h"
 
-// The file `copy-wanted` in a data directory: a node of a cluster could not load its database, or
-// somebody has asked for it, and it shall get a copy of another node's before it follows the log
-// again. So it is not elected anew
-// with a database that it cannot serve. The damaged database stays until the copy is in its place.
+// The file `copy-wanted` in a data directory: a node of a cluster could not load its database, has
+// found it damaged, or was asked to replace it, and shall get a copy of another node's before it
+// follows the log again. So it is not elected with a database that it cannot serve. The damaged
+// database stays until the copy is in its place.
 //
 // Whoever has mended the directory by other means removes the file.
 namespace perennial::store {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "engine/types/status.h"
 
@@ -19,18 +18,6 @@ enum class GroupAccess : uint8_t {
   Read,   // 0640 and 0750: a backup reads them.
   Write,  // 0660 and 0770: a server of another user of the group goes on with them.
 };
-
-constexpr std::string_view group_access_name(GroupAccess access) {
-  switch (access) {
-    case GroupAccess::None:
-      return "none";
-    case GroupAccess::Read:
-      return "read";
-    case GroupAccess::Write:
-      return "write";
-  }
-  return "unknown";
-}
 
 // The machine's file system, on which new files and directories have these modes. It lives as long
 // as the process. Null, which stands for the machine's own: there is no access.

@@ -28,6 +28,10 @@ ETCDCTL = os.environ.get("ETCDCTL", os.path.join(os.path.dirname(PERENNIALD), "e
 DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../etc/docs/cluster.md")
 AWAY_SECONDS = float(os.environ.get("CLUSTER_AWAY_SECONDS", "15"))  # Three leases.
 LOOP_STOP = os.environ["LOOP_STOP"]
+FAILING_CALLS = os.environ.get(
+    "FAILING_CALLS", os.path.join(os.path.dirname(PERENNIALD), "tests/support/libperennial_failing_calls.so")
+)
+EXIT_IO = 74
 EXIT_NOT_LEADER = 76
 EXIT_USAGE = 5
 EXIT_DAMAGED = 65
@@ -87,6 +91,31 @@ class Failures(ClusterCase):
         other = Client([jobs.ports[1 - leader]])
         self.assertEqual(other.ask(b"peek 1\r\n"), [b"FOUND", b"1", b"1"])
         self.assertEqual(other.body(1), b"x")
+
+    def test_a_node_whose_disk_fails_ends_as_any_server_does(self):
+        """So that it is started again by its service manager, which does not do that after 65 and 66."""
+        for is_leader in (False, True):
+            with self.subTest(is_leader=is_leader):
+                jobs = self.begin(members=1, nodes=2)
+                folder = tempfile.mkdtemp(prefix="perennial-disk-")
+                self.addCleanup(shutil.rmtree, folder)
+                for index, node in enumerate(jobs.nodes):
+                    node.environment = {
+                        "LD_PRELOAD": FAILING_CALLS,
+                        "FAILING_CALLS": "fdatasync",
+                        "FAILING_IF": f"{folder}/{index}",
+                    }
+                jobs.start()
+                leader = jobs.wait_for_leader()
+                self.wait_for(lambda: len(jobs.status()["nodes"]) == 2, trouble=jobs.logs)
+                number = leader if is_leader else 1 - leader
+                with open(f"{folder}/{number}", "w"):
+                    pass
+                client = Client([jobs.ports[leader]])
+                self.assertEqual(client.ask(b"put 0 0 60 1\r\nx\r\n"), [b"INSERTED", b"1"])
+                self.assertEqual(jobs.nodes[number].wait(30), EXIT_IO, jobs.logs())
+                self.assertIn("at=store.failed exit=74", jobs.nodes[number].output())
+                self.assertEqual(Client(jobs.ports, timeout=30).ask(b"peek 1\r\n"), [b"FOUND", b"1", b"1"])
 
     def test_nodes_that_are_stopped_as_they_are_elected_end_as_others_do(self):
         """Where the signal came when the jobs were loaded and nobody was served yet, the store ended before the log that uses it."""

@@ -1,6 +1,6 @@
-// A library for LD_PRELOAD. The calls that FAILING_CALLS names, with commas, fail: sync_file_range
-// and fstatfs with EIO, and pthread_create with EAGAIN; with FAILING_IF only while the file of that
-// name exists.
+// A library for LD_PRELOAD. The calls that FAILING_CALLS names, with commas, fail: sync_file_range,
+// fdatasync and fstatfs with EIO, and pthread_create with EAGAIN; with FAILING_IF only while the
+// file of that name exists.
 
 #include <cerrno>
 #include <cstdlib>
@@ -35,6 +35,11 @@ extern "C" int sync_file_range(int file, off64_t offset, off64_t bytes, unsigned
   if (fails("sync_file_range")) return errno = EIO, -1;
   return next<int (*)(int, off64_t, off64_t, unsigned)>("sync_file_range")(file, offset, bytes,
                                                                            flags);
+}
+
+extern "C" int fdatasync(int file) {
+  if (fails("fdatasync")) return errno = EIO, -1;
+  return next<int (*)(int)>("fdatasync")(file);
 }
 
 extern "C" int fstatfs(int file, struct statfs* out) {

@@ -45,7 +45,7 @@ class Gate {
   // command is. `missing`: the verb that would have allowed it; none: no verb would have.
   void on_refused(AuditEvent event, std::optional<Verb> missing, Nanos now);
 
-  // ---- Of a connection of the queue, which `event` names.
+  // ---- Of a connection of the queue. Where there is an event, it names the connection.
   // It has shown that it is this user. The event lacks only what it was that was shown.
   void on_signed_in(const User& user, const Identity& identity, AuditEvent event, Nanos now);
   // Counts a wrong token. Returns false if its address has shown too many of them before.

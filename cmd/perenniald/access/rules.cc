@@ -153,7 +153,7 @@ struct Rule {
   using Function = Judgement (Judge::*)(C&) const;
 
   Scope scope;
-  VerbSet verbs;                // Any of them suffices.
+  VerbSet verbs;                // Any of them suffices; with a function, as that says.
   std::string_view where;       // The scope in words.
   Function function = nullptr;  // Of Scope::Function.
 };

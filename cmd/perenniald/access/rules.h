@@ -31,8 +31,9 @@ struct Judgement {
   Verb missing = Verb::Produce;
 };
 
-// Judges a command of this user on this connection. Ids of a batch that the user may not touch are
-// marked in it as hidden, so that they are missing. The engine tells which tube a job is in.
+// Judges a command of this user on this connection. In a batch of ids it hides those that the user
+// may not touch: they are answered as if they did not exist. The engine tells which tube a job is
+// in.
 //
 // A connection watches only tubes that it may reserve from, except `default`, which it watches from
 // the beginning.
@@ -57,7 +58,7 @@ bool is_of_operator(const Command& command);
 // The rule of a command, for its documents.
 struct CommandRule {
   std::string_view word;   // As a client writes it.
-  VerbSet verbs;           // Any of them suffices. Empty: the command needs none.
+  VerbSet verbs;           // Any of them, as `where` says. Empty: the command needs none.
   std::string_view where;  // On which tubes, in Markdown; or why it needs none.
 };
 // One for each command, those with the same rule beside each other.

@@ -77,9 +77,9 @@ struct AccessCounts {
 
 // How long the answer to a wrong token is held.
 inline constexpr Nanos wrong_token_delay = nanos_per_second;
-// The wrong token of a connection with which it is closed.
+// A connection is closed at its third wrong token.
 inline constexpr uint32_t wrong_tokens_max = 3;
-// The command with which a connection is closed that has not shown who it is. A client shows it
+// A connection that has not shown who it is is closed at this refused command. A client shows it
 // first, so more than a few commands are a flood: each would have its turn beside those of users.
 inline constexpr uint32_t refused_commands_max = 100;
 // How long a connection may stay without showing who it is.

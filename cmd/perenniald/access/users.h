@@ -26,7 +26,9 @@ enum class Verb : uint8_t {
   Inspect,  // Look at a tube and its jobs.
   Manage,   // Kick, change, move, flush; pause and set the tube.
   Monitor,  // See the statistics of the server and of every tube. Belongs to no tube.
-  Admin,    // Drain, checkpoints. Belongs to no tube.
+  // Look after the server: drain, checkpoints, reload, connections, the audit, other nodes. Belongs
+  // to no tube.
+  Admin,
 };
 struct VerbRow {
   Verb verb;

@@ -62,9 +62,8 @@ struct NodeFacts {
 class NodeRunner {
  public:
   // `wake` is called on another thread when the log has an update for the loop, or another node
-  // leads. InvalidArgument:
-  // the settings name a file that cannot be used. Unsupported: the program was built without
-  // clusters. NotFound: DNS does not name the members of etcd.
+  // leads. InvalidArgument: the settings name a file that cannot be used. Unsupported: the program
+  // was built without clusters. NotFound: DNS does not name the members of etcd.
   static Result<std::unique_ptr<NodeRunner>> create(const ClusterConfig& config,
                                                     const std::string& version,
                                                     std::function<void()> wake);

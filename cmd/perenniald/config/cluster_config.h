@@ -23,7 +23,7 @@ enum class SettingsDiffer : uint8_t { Warn, Refuse };
 struct ClusterConfig {
   std::string name;               // Empty: the server is no part of a cluster.
   std::string node;               // This server's name in it.
-  std::string etcd_discovery;     // A domain that names its members by SRV records, in place of:
+  std::string etcd_discovery;     // A domain that names etcd's members by SRV records. Or else:
   std::vector<std::string> etcd;  // "http://HOST:PORT" or "https://HOST:PORT", all alike.
   std::string etcd_ca;            // This and the next two are files, and need https. Empty: the
                                   // CAs of the system.
@@ -34,8 +34,8 @@ struct ClusterConfig {
   std::string client_address;    // HOST:PORT where clients and other nodes reach this one.
   std::string peer_address;      // HOST:PORT of its HTTP. Empty: there is none.
   std::string peer_ca;           // Of the nodes' HTTP. Empty: they speak HTTP without TLS.
-  std::string peer_certificate;  // What this node shows them. It, its key and peer_ca are set, or
-                                 // it and its key are empty.
+  std::string peer_certificate;  // What this node shows them. It and its key are both set, with
+                                 // peer_ca, or both empty.
   std::string peer_key;
   std::string peer_token_file;  // With a token that the other nodes know. Empty: none is needed.
   uint64_t priority = 50;       // Who leads first: store::cluster::NodeRecord::priority. 0: never.

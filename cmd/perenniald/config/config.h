@@ -55,7 +55,7 @@ struct Config {
   uint64_t sync_interval_ms;
   uint64_t sync_idle_ms;
   ExtensionSet extensions;
-  bool stats_quotes = false;
+  bool stats_quotes;
   uint64_t job_bytes_max;
   uint64_t connections_max;
   uint64_t connections_per_address_max;
@@ -116,8 +116,8 @@ Config default_config();
 // Sets the options of the layers that have a setting.
 void set_layer_options(const Config& config, LayerOptions& layers);
 
-// Reads YAML over `config`. Returns every problem, each with `name`, its line and its key. A
-// cluster lowers batch_bytes_max, unless that has a value there.
+// Reads YAML over `config`. Returns every problem, each with `name`, its line and its key. If the
+// file has `cluster` and no batch_bytes_max, that is lowered to cluster_batch_bytes_max.
 Problems read_config(Config& config, std::string_view yaml, std::string_view name);
 // Reads a list of users.
 Problems read_users(std::vector<access::User>& users, std::string_view yaml, std::string_view name);

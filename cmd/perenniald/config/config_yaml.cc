@@ -12,7 +12,7 @@
 #include "engine/types/check.h"
 
 // The only file that includes yaml-cpp. Its exceptions are caught here. It knows the shapes of
-// values, and no setting but batch_bytes_max.
+// values, and no settings but batch_bytes_max and the cluster, which lowers it.
 namespace perennial::perenniald {
 namespace {
 

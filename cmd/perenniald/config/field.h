@@ -123,7 +123,7 @@ struct ConfigField {
   std::string_view key;
   ValuePlace place;
   // In a section the default is the initialiser of the member, and only the text of the origin is
-  // used: a row that has it is not printed.
+  // used: the row is not printed while its value is that text.
   ConfigOrigin origin = {};
   uint64_t lowest = 0;  // Of a number: the value; of a text: its length.
   uint64_t highest = 0;

@@ -10,15 +10,15 @@ namespace perennial::perenniald {
 // How far the wall clock may be from the time of the newest batch.
 struct ClockBounds {
   Nanos behind_max = 60 * nanos_per_second;  // Farther behind, a start says so.
-  // Farther ahead, a start asks first; from a day on it says so. 0: any time, and it says nothing.
+  // Farther ahead, a start is refused; from a day on it says so. 0: any time, and it says nothing.
   Nanos ahead_max = 0;
   bool is_accepted = false;  // Go on however far ahead it is.
 };
 
 // Compares the wall clock of a start with the time of the newest batch, and counts what ends
 // between the two. A clock that is set wrong ends expiries, keys and delays that have years to go,
-// and what has ended cannot be taken back. So a start with a clock that is too far ahead asks
-// first, unless nothing would end.
+// and what has ended cannot be taken back. So a start with a clock that is too far ahead is
+// refused, unless nothing would end or an operator has accepted it.
 //
 // A clock that is behind does no harm at once: time goes on from the newest batch. But until the
 // clock has caught up, the time without a server does not count.

@@ -69,7 +69,7 @@ class ClusterNode {
   void on_lost_body(const Status& why) const;
   // NodeRunner::on_loop_stalled(). Any thread.
   void on_loop_stalled(Nanos stalled) const;
-  // Another node is about to lead in the place of this one, and has all bodies.
+  // Another node could lead in the place of this one at once, and is not known to be damaged.
   bool has_successor() const;
   // Somebody has asked this leader to hand over.
   bool hands_over() const;

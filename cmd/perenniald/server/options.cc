@@ -56,7 +56,7 @@ ClockBounds clock_bounds(const Config& config) {
           .is_accepted = config.accept_clock};
 }
 
-store::Options store_options(const Config& config, const std::atomic<bool>& serving) {
+store::Options store_options(const Config& config, const std::atomic<bool>& is_written) {
   LayerOptions layers;
   set_layer_options(config, layers);
   store::Options options = std::move(layers.store);
@@ -72,8 +72,8 @@ store::Options store_options(const Config& config, const std::atomic<bool>& serv
   options.events.scarce = [](std::string_view at, std::string_view fields) {
     log_fields(Level::Warning, at, fields);
   };
-  options.events.fatal = [&serving, data_dir = options.data_dir](const Status& status) {
-    end_process(serving ? running_failure(status) : open_failure(status, data_dir));
+  options.events.fatal = [&is_written, data_dir = options.data_dir](const Status& status) {
+    end_process(is_written ? running_failure(status) : open_failure(status, data_dir));
   };
   return options;
 }

@@ -17,7 +17,8 @@ core::Options core_options(const Config& config);
 http::TubeChoice metrics_tubes(const Config& config);
 Checkpoints::Settings checkpoint_settings(const Config& config, const std::string& version);
 ClockBounds clock_bounds(const Config& config);
-// `serving` decides which exit code a failure of the store has. It outlives the store.
-store::Options store_options(const Config& config, const std::atomic<bool>& serving);
+// `is_written` decides which exit code a failure of the store has: that of an open, or, from the
+// first batch on, that of a write. It outlives the store.
+store::Options store_options(const Config& config, const std::atomic<bool>& is_written);
 
 }  // namespace perennial::perenniald

@@ -131,10 +131,10 @@ class Server final : private ServerLoop::Owner,
   FineTimer timer_;  // For core's next deadline.
 
   Phase phase_ = Phase::Loading;
-  std::atomic<bool> serving_ = false;  // Which exit code a failure of the store has.
-  bool drain_ = false;                 // A drain was asked for. It begins when core is there.
-  bool waits_in_sockets_ = false;      // The loop blocks in connections_, and not in libuv.
-  bool waits_for_clients_ = true;      // Stopping: wait for clients to take their answers.
+  std::atomic<bool> is_written_ = false;  // The store is. A failure of it is none of an open then.
+  bool drain_ = false;                    // A drain was asked for. It begins when core is there.
+  bool waits_in_sockets_ = false;         // The loop blocks in connections_, and not in libuv.
+  bool waits_for_clients_ = true;         // Stopping: wait for clients to take their answers.
   int exit_code_ = 0;
   Recovery recovery_;
 
@@ -142,7 +142,7 @@ class Server final : private ServerLoop::Owner,
   const Descriptors descriptors_;
   core::Core core_;
   TlsReload tls_;
-  // It ends after what answers other nodes.
+  // Before http_, which asks it what to answer other nodes, so that it is destroyed after it.
   ClusterNode node_{loop_.loop(), clock_, connections_, config_};
   SettingsReload settings_;
   HttpPort http_;

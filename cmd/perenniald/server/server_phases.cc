@@ -43,10 +43,11 @@ int Server::run() {
   };
   if (listen(is_http) && join_cluster()) {
     loop_.start_seconds();
-    store::Options options = store_options(config_, serving_);
+    store::Options options = store_options(config_, is_written_);
     options.open_tables_max = descriptors_.tables;
-    startup_.emplace(std::move(options), config_.data_group_access, node_.runner(), core_.engine(),
-                     clock_, clock_bounds(config_), [this] { loop_.wake_for_load(); });
+    startup_.emplace(std::move(options), config_.data_group_access, node_.runner(), is_written_,
+                     core_.engine(), clock_, clock_bounds(config_),
+                     [this] { loop_.wake_for_load(); });
   } else {
     end();
   }
@@ -138,7 +139,7 @@ void Server::on_loaded() {
   }
   Turn::Parts& parts = *this;
   turn_.emplace(core_, *log_, clock_, budget_, parts);
-  serving_ = true;
+  is_written_ = true;
   watchdogs_.watch_log(*log_);
   watchdogs_.watch_loop([this](Nanos lasts) { node_.on_loop_stalled(lasts); });
   phase_ = Phase::CatchingUp;

@@ -38,7 +38,7 @@ class SettingsReload {
 
   // Whether the files of TLS and of users were good when they were read last.
   bool is_current() const { return users_are_current_ && parts_.tls.is_current(); }
-  // When such a file was good and was read again; 0: never yet.
+  // When changed files were last put in use; 0: never.
   Nanos reloaded_at() const { return std::max(users_reloaded_at_, parts_.tls.reloaded_at()); }
 
  private:

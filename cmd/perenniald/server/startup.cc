@@ -23,10 +23,11 @@ Failure clock_failure(const ClockCheck& check, const ClockBounds& bounds) {
 }  // namespace
 
 Startup::Startup(store::Options options, store::GroupAccess group_access, NodeRunner* runner,
-                 engine::Engine& engine, const TurnClock& clock, const ClockBounds& bounds,
-                 std::function<void()> done)
+                 std::atomic<bool>& is_written, engine::Engine& engine, const TurnClock& clock,
+                 const ClockBounds& bounds, std::function<void()> done)
     : group_access_(group_access),
       runner_(runner),
+      is_written_(is_written),
       engine_(engine),
       clock_(clock),
       bounds_(bounds),
@@ -144,6 +145,7 @@ Status Startup::review(Nanos newest, const std::function<Status(const store::Loa
 Status Startup::follow(store::Store& store) {
   found_.opening = store.opening();
   if (runner_ == nullptr) return {};
+  is_written_ = true;
   if (Status led = runner_->follow(store); !led.ok()) return std::move(led).with("cluster");
   Result<store::Opening> reached = store.reached();
   if (!reached.ok()) return reached.take_status();

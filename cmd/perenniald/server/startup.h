@@ -18,7 +18,9 @@
 namespace perennial::perenniald {
 
 // Opens the store and loads it into the engine, on a thread of its own, so that the loop can answer
-// signals and speak HTTP meanwhile. The engine belongs to that thread until it calls `done`.
+// signals and speak HTTP meanwhile. A node of a cluster follows the log in between, until it leads,
+// and gets a copy of another node's database where its own is not enough. The engine belongs to
+// that thread until it calls `done`.
 class Startup {
  public:
   struct Found {
@@ -34,10 +36,10 @@ class Startup {
 
   // `done` is called once, on that thread, when it has finished.
   // `runner`: null if the server is no part of a cluster. Otherwise the thread loads when this node
-  // leads.
+  // leads. `is_written` is set when a standby begins to write what the leader has.
   Startup(store::Options options, store::GroupAccess group_access, NodeRunner* runner,
-          engine::Engine& engine, const TurnClock& clock, const ClockBounds& bounds,
-          std::function<void()> done);
+          std::atomic<bool>& is_written, engine::Engine& engine, const TurnClock& clock,
+          const ClockBounds& bounds, std::function<void()> done);
   ~Startup();
 
   // Makes the thread end early. take() then returns nothing.
@@ -64,6 +66,7 @@ class Startup {
 
   const store::GroupAccess group_access_;
   NodeRunner* const runner_;
+  std::atomic<bool>& is_written_;
   engine::Engine& engine_;
   const TurnClock& clock_;
   ClockBounds bounds_;

@@ -30,8 +30,7 @@ class TlsReload {
   void close();
 
   bool has_any() const;
-  // Whether files were read again and are in use, perhaps with other revocation lists, that
-  // take_news() was not asked about.
+  // Whether files were reloaded since the last take_news(), perhaps with other revocation lists.
   bool has_news() const { return has_news_; }
   bool take_news() { return std::exchange(has_news_, false); }
   // Whether the files of each listener were good when they were read last.

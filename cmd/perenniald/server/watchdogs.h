@@ -12,7 +12,7 @@
 
 namespace perennial::perenniald {
 
-// Notice, on threads of their own, that the disk or the loop does not answer any more. A disk that
+// Threads that notice when the disk or the loop does not answer any more. A disk that
 // stalls for stall_seconds_max ends the process. A turn that lasts for turn_seconds_max is logged.
 class Watchdogs {
  public:
@@ -26,8 +26,8 @@ class Watchdogs {
   // comes before its end.
   void watch_closing(const store::Store& store);
   void end_of_store() { of_store_.reset(); }
-  // `stalled`: called on another thread each time that a turn has lasted for so long, with its
-  // nanoseconds until then.
+  // `stalled` is called on another thread whenever a turn exceeds turn_seconds_max, with how long
+  // it has lasted so far.
   void watch_loop(std::function<void(Nanos lasts)> stalled);
   void end_of_loop() { of_loop_.reset(); }
 

@@ -12,12 +12,12 @@ namespace perennial::perenniald {
 // data directory. Of one that cannot be read nobody knows whether others have all that is in it.
 enum class OldDatabase : uint8_t { Removed, Kept };
 
-// Replaces the database in `data_dir` by a copy of another node's, which the log in etcd reaches.
-// It asks the nodes that are in etcd: standbys first, since a copy from one of them slows no client
-// down, then the leader. It retries until a copy is in place. A failed attempt leaves the old
-// database as it was.
-// A key in etcd says how far it is: copy_status.h. Returns an error after `cancelled` returned
-// true, or if `data_dir` cannot be used at all. `version`: of this program.
+// Replaces the database in `data_dir` by a copy of another node's that is new enough for the log in
+// etcd to continue it. It asks the nodes that are in etcd: undamaged ones first, of these standbys,
+// since a copy from one of them slows no client down, then the leader. It retries until a copy is
+// in place. A failed attempt leaves the old database as it was. A key in etcd says how far it is:
+// copy_status.h. Returns an error after `cancelled` returned true, or if `data_dir` cannot be used
+// at all. `version`: of this program.
 //
 // REQUIRES: nobody has the directory open; and it is empty or belongs to the cluster, or the old
 // database is kept.

@@ -12,6 +12,7 @@ namespace perennial::perenniald {
 // Downloads the body of the response to a GET, piece by piece.
 class HttpDownload {
  public:
+  // `options` outlives this.
   explicit HttpDownload(const FetchOptions& options);
   ~HttpDownload();
   HttpDownload(const HttpDownload&) = delete;

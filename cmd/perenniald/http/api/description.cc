@@ -17,7 +17,7 @@ Json reference(std::string_view kind, std::string_view name) {
   return {{"$ref", fmt::format("#/components/{}/{}", kind, name)}};
 }
 
-// Whether a path with this operation can be refused so.
+// Whether this status can be an answer.
 using Applies = bool (*)(const Api::Route& route, const Json& operation);
 struct ErrorRow {
   std::string_view status;
@@ -43,7 +43,8 @@ constexpr ErrorRow error_rows[] = {
      }},
     {"404", "What the path or the query names is not there, or the user may not see it.",
      [](const Api::Route& route, const Json&) {
-       return route.path.find('{') != std::string_view::npos || !route.needs.is_nothing();
+       const bool is_judged = !route.needs.is_nothing() && !route.needs.verb();
+       return route.path.find('{') != std::string_view::npos || is_judged;
      }},
     {"413", "The body is too large.", has_body},
     {"415", "The body is not application/json.", has_body},
@@ -203,8 +204,9 @@ Json describe(Json document, std::span<const Api::Route> routes) {
   for (const Api::Route& route : routes) {
     std::string method(route.method);
     std::ranges::transform(method, method.begin(), [](unsigned char c) { return std::tolower(c); });
-    Json& path = document["paths"][std::string(route.path)];
-    if (path.contains(method)) complete_operation(path[method], route, examples);
+    const auto path = document["paths"].find(std::string(route.path));
+    if (path == document["paths"].end() || !path->contains(method)) continue;
+    complete_operation((*path)[method], route, examples);
   }
   return document;
 }

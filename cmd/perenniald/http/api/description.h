@@ -11,7 +11,8 @@
 // program knows. README.md says which is which.
 namespace perennial::http {
 
-// openapi.json, which has what the table of the paths does not know.
+// openapi.json, which has what the table of the paths does not know. CMake makes the definition
+// from that file.
 std::string_view written_description();
 
 // Adds what the rows and the schemas imply. Rows that `written` does not mention stay out.

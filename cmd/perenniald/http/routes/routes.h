@@ -21,7 +21,7 @@ namespace perennial::http {
 class RouteSources : public ApiSources {
  public:
   virtual HealthFacts health() = 0;
-  // For other nodes: what is below /cluster/, for callers who may do everything. None: there is
+  // For other nodes: what is below /cluster/, for callers with the verb `admin`. None: there is
   // nothing at this path.
   virtual std::optional<Http::Handled> answer_node(const Request& request) = 0;
 };
