@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include <unistd.h>
@@ -27,9 +29,11 @@ class Socket {
   int fd_;
 };
 
-// Opens a blocking connection with TCP_NODELAY. Io: the connection failed. NotFound: the host has
-// no address.
-Result<Socket> connect_to(const Address& address);
+// Opens a blocking connection with TCP_NODELAY. Tries each address of the host for as long as
+// `limit` says; without it the kernel's limit holds, which is two minutes. How long the lookup of a
+// name takes is up to the system. Io: the connection failed. NotFound: the host has no address.
+Result<Socket> connect_to(const Address& address,
+                          std::optional<std::chrono::milliseconds> limit = {});
 
 // Whether the other end of a socket is on this machine: a unix socket or a loopback address.
 bool is_local_peer(int fd);

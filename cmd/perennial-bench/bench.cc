@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cmd/common/tool/quiet.h"
 #include "cmd/perennial-bench/command/workload_list.h"
 #include "cmd/perennial-bench/report/deliver.h"
 #include "cmd/perennial-bench/report/plot.h"
@@ -114,7 +115,7 @@ class Run {
   }
 
   void show(const std::string& text) const {
-    if (::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K{}", text);
+    if (!tool::is_quiet() && ::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K{}", text);
   }
 
   const BenchOptions& options_;

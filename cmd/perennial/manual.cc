@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string_view>
@@ -9,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cmd/common/duration.h"
+#include "cmd/common/tool/quiet.h"
 #include "cmd/perennial/subcommands.h"
 
 namespace perennial::tool {
@@ -60,6 +63,10 @@ struct DefaultText {
     return {};
   }
   std::string operator()(const std::vector<std::string>*) const { return {}; }
+  template <typename Rep, typename Period>
+  std::string operator()(const std::chrono::duration<Rep, Period>* value) const {
+    return common::format_duration(*value);
+  }
   template <typename Number>
   std::string operator()(const Number* value) const {
     return fmt::format("{}", *value);
@@ -68,13 +75,11 @@ struct DefaultText {
 
 std::string synopsis(const Subcommand& command) {
   std::string out = fmt::format(".B perennial {}\n", troff(command.name));
-  bool has_options = false;
   for (const Flag& flag : command.flags) {
     if (flag.is_argument() || !flag.required) continue;
     out += fmt::format("\\fB{}\\fR \\fI{}\\fR\n", troff(flag.name), troff(flag.value));
   }
-  for (const Flag& flag : command.flags) has_options |= !flag.is_argument() && !flag.required;
-  if (has_options) out += "[\\fIOPTIONS\\fR]\n";
+  out += "[\\fIOPTIONS\\fR]\n";
   for (const Flag& flag : command.flags) {
     if (!flag.is_argument()) continue;
     const std::string dots = may_repeat(flag) ? "..." : "";
@@ -104,7 +109,7 @@ std::string option(const Flag& flag) {
   if (!flag.environment.empty())
     text += fmt::format("; else what the environment variable {} says", troff(flag.environment));
   const std::string initial = std::visit(DefaultText(), flag.target);
-  if (!initial.empty()) text += fmt::format(" (default {})", troff(initial));
+  if (!initial.empty() && !flag.required) text += fmt::format(" (default {})", troff(initial));
   if (flag.required) text += " (required)";
   return fmt::format(".TP\n{}\n{}.\n", head, text);
 }
@@ -141,8 +146,8 @@ std::string manual_page(const Subcommand& command) {
   out += fmt::format(".SH NAME\n{} \\- {}\n", troff(name), troff(command.summary));
   out += ".SH SYNOPSIS\n" + synopsis(command);
   out += ".SH DESCRIPTION\n" + paragraphs(command.about);
-  if (!command.flags.empty()) out += ".SH OPTIONS\n";
-  for (const Flag& flag : command.flags) out += option(flag);
+  out += ".SH OPTIONS\n";
+  for (const Flag& flag : all_flags(command)) out += option(flag);
   if (!command.examples.empty()) {
     out += fmt::format(".SH EXAMPLES\n.nf\n{}.fi\n", troff(command.examples));
   }

@@ -103,8 +103,8 @@ class Resign(MaintenanceTest):
         with Cluster(ETCD, PERENNIALD, members=1, nodes=1, settings="  copies_min: 1\n") as jobs:
             self.start_one_after_the_other(jobs)
             config = config_of(jobs, 0)
-            self.assertIn("--for SECONDS, or --end", self.refuse("resign", "n0", "-c", config))
-            self.assertIn("--for SECONDS, or --end", self.refuse("resign", "n0", "-c", config, "--for", "9", "--end"))
+            self.assertIn("--for DURATION, or --end", self.refuse("resign", "n0", "-c", config))
+            self.assertIn("--for DURATION, or --end", self.refuse("resign", "n0", "-c", config, "--for", "9", "--end"))
             self.assertIn("--end needs the node", self.refuse("resign", "-c", config, "--end"))
             self.assertIn("there is no node x; there are: n0", self.refuse("resign", "x", "-c", config, "--for", "9"))
 

@@ -19,8 +19,8 @@ namespace {
 
 // A server that does not speak TLS may read the handshake as a part of a command, and wait for
 // more.
-constexpr timeval handshake_time = {.tv_sec = 15, .tv_usec = 0};
-constexpr timeval no_limit = {};
+constexpr std::chrono::milliseconds handshake_max = std::chrono::seconds(15);
+constexpr std::chrono::milliseconds no_limit{0};
 
 // ---- A BIO over a socket. OpenSSL's own would end the program by SIGPIPE.
 
@@ -65,7 +65,9 @@ const BIO_METHOD* socket_method() {
   return method.get();
 }
 
-void limit_time(int fd, const timeval& limit) {
+void limit_time(int fd, std::chrono::milliseconds time) {
+  const timeval limit{.tv_sec = time.count() / 1000,
+                      .tv_usec = static_cast<suseconds_t>(time.count() % 1000) * 1000};
   for (const int which : {SO_RCVTIMEO, SO_SNDTIMEO}) {
     CHECK(::setsockopt(fd, SOL_SOCKET, which, &limit, sizeof limit) == 0);
   }
@@ -131,18 +133,21 @@ ClientStream& ClientStream::operator=(ClientStream&& other) noexcept {
 }
 ClientStream::~ClientStream() = default;
 
-Result<ClientStream> ClientStream::connect(const Address& address, const TlsClient* tls) {
-  Result<Socket> socket = connect_to(address);
+Result<ClientStream> ClientStream::connect(const Address& address, const TlsClient* tls,
+                                           std::optional<std::chrono::milliseconds> limit) {
+  Result<Socket> socket = connect_to(address, limit);
   if (!socket.ok()) return socket.take_status();
   ClientStream stream;
   stream.socket_ = socket.take();
   if (tls != nullptr) {
-    if (Status s = stream.shake_hands(address, *tls); !s.ok()) return s;
+    const auto handshake = std::min(limit.value_or(handshake_max), handshake_max);
+    if (Status s = stream.shake_hands(address, *tls, handshake); !s.ok()) return s;
   }
   return stream;
 }
 
-Status ClientStream::shake_hands(const Address& address, const TlsClient& tls) {
+Status ClientStream::shake_hands(const Address& address, const TlsClient& tls,
+                                 std::chrono::milliseconds limit) {
   tls_ = std::make_unique<Tls>();
   tls_->ssl = SSL_new(tls.impl().context.get());
   CHECK(tls_->ssl != nullptr);
@@ -153,7 +158,7 @@ Status ClientStream::shake_hands(const Address& address, const TlsClient& tls) {
   if (address.kind == Address::Kind::Internet) {
     expect_host(tls_->ssl, address.host.empty() ? "localhost" : address.host);
   }
-  limit_time(fd(), handshake_time);
+  limit_time(fd(), limit);
   ERR_clear_error();
   const int done = SSL_connect(tls_->ssl);
   const ssize_t failed = done == 1 ? 1 : tls_->fail(done);

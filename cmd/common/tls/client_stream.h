@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,8 +21,10 @@ class ClientStream {
  public:
   // Null `tls`: plain. With TLS the server must show a certificate for the host of the address; a
   // unix socket has none. The handshake is finished when this returns, and the socket blocks. Io:
-  // the connection or the handshake failed. NotFound: the host has no address.
-  static Result<ClientStream> connect(const Address& address, const TlsClient* tls);
+  // the connection or the handshake failed. NotFound: the host has no address. `limit`: that of
+  // connect_to(), and of each wait in the handshake, which is never more than 15 seconds.
+  static Result<ClientStream> connect(const Address& address, const TlsClient* tls,
+                                      std::optional<std::chrono::milliseconds> limit = {});
   ClientStream();
   // Plain, over a socket that is connected already.
   explicit ClientStream(Socket socket);
@@ -41,7 +45,7 @@ class ClientStream {
 
  private:
   struct Tls;
-  Status shake_hands(const Address& address, const TlsClient& tls);
+  Status shake_hands(const Address& address, const TlsClient& tls, std::chrono::milliseconds limit);
 
   Socket socket_;
   std::unique_ptr<Tls> tls_;  // Null: plain.

@@ -1,6 +1,7 @@
 #include "cmd/common/tool/cli.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -13,43 +14,60 @@
 #include <fmt/format.h>
 
 #include "cmd/common/characters.h"
+#include "cmd/common/duration.h"
 #include "cmd/common/exit_codes.h"
 #include "cmd/common/standard_streams.h"
 #include "cmd/common/tool/command_words.h"
 #include "cmd/common/tool/program_beside.h"
+#include "cmd/common/tool/quiet.h"
 #include "cmd/common/units.h"
 
 namespace perennial::tool {
 namespace {
 
-// Accepts numbers from `lowest` to `highest`, and shows these bounds in the help if the flag has
-// any. CLI11's own checks are not used: they read -1 and numbers that are too long as 2^64 - 1, and
-// accept nan in any range.
-template <typename Number>
-CLI::Validator bounded(const Flag& flag, Number highest, Result<Number> (*parse)(std::string_view),
-                       const char* kind) {
-  const auto lowest = static_cast<Number>(flag.lowest);
+// Accepts whole numbers between the bounds of the flag, and shows these in the help if it has any.
+// CLI11's own checks are not used: they read -1 and numbers that are too long as 2^64 - 1.
+CLI::Validator whole_number(const Flag& flag, uint64_t type_max) {
+  const uint64_t lowest = flag.lowest;
+  const uint64_t highest = std::min(flag.highest, type_max);
   const auto check = [=](const std::string& text) {
-    const Result<Number> number = parse(text);
+    const Result<uint64_t> number = common::parse_count(text);
     if (number.ok() && *number >= lowest && *number <= highest) return std::string();
-    return fmt::format("'{}' is not a {} from {} to {}", text, kind, lowest, highest);
+    return fmt::format("'{}' is not a whole number from {} to {}", text, lowest, highest);
   };
   const bool has_bounds = flag.lowest != 0 || flag.highest != ~uint64_t{0};
   return {check, has_bounds ? fmt::format("[{} to {}]", lowest, highest) : std::string()};
 }
 
-CLI::Validator whole_number(const Flag& flag, uint64_t highest) {
-  return bounded<uint64_t>(flag, std::min(flag.highest, highest), common::parse_count,
-                           "whole number");
+// The same for times, which are stored in the unit `Unit`.
+template <typename Unit>
+CLI::Validator duration(const Flag& flag) {
+  using std::chrono::milliseconds;
+  const auto bound = [](uint64_t count) {
+    const auto longest = std::chrono::duration_cast<Unit>(common::duration_max);
+    return std::min(Unit(std::min<uint64_t>(count, static_cast<uint64_t>(longest.count()))),
+                    longest);
+  };
+  const milliseconds lowest = bound(flag.lowest);
+  const milliseconds highest = bound(flag.highest);
+  const auto range =
+      fmt::format("{} to {}", common::format_duration(lowest), common::format_duration(highest));
+  const auto check = [=](const std::string& text) {
+    const Result<milliseconds> time = common::parse_duration(text);
+    if (!time.ok()) return time.status().message();
+    if (*time < lowest || *time > highest)
+      return fmt::format("'{}' is not a duration from {}", text, range);
+    const bool fits = std::chrono::duration_cast<Unit>(*time) == *time;
+    return fits ? std::string() : fmt::format("'{}' is not in whole seconds", text);
+  };
+  const bool has_bounds = flag.lowest != 0 || flag.highest != ~uint64_t{0};
+  return {check, has_bounds ? fmt::format("[{}]", range) : std::string()};
 }
 
-CLI::Validator number(const Flag& flag) {
-  const auto parse = [](std::string_view text) -> Result<double> {
-    double value = 0;
-    if (CLI::detail::lexical_cast(std::string(text), value)) return value;
-    return Status(StatusCode::InvalidArgument, "no number");
-  };
-  return bounded<double>(flag, static_cast<double>(flag.highest), parse, "number");
+// REQUIRES: the text has passed the check.
+template <typename Unit>
+Unit read_duration(const std::string& text) {
+  return std::chrono::duration_cast<Unit>(common::parse_duration(text).take());
 }
 
 struct AddFlag {
@@ -92,10 +110,23 @@ struct AddFlag {
     option->type_name(flag.value)->capture_default_str();
     return option->check(whole_number(flag, std::numeric_limits<Number>::max()));
   }
-  CLI::Option* operator()(double* target) const {
-    CLI::Option* const option = app.add_option(flag.name, *target, flag.help);
-    option->type_name(flag.value)->capture_default_str();
-    return option->check(number(flag));
+  template <typename Rep, typename Period>
+  CLI::Option* operator()(std::chrono::duration<Rep, Period>* target) const {
+    using Unit = std::chrono::duration<Rep, Period>;
+    CLI::Option* const option = add_duration<Unit>([target](Unit time) { *target = time; });
+    return flag.required ? option : option->default_str(common::format_duration(*target));
+  }
+  template <typename Rep, typename Period>
+  CLI::Option* operator()(std::optional<std::chrono::duration<Rep, Period>>* target) const {
+    using Unit = std::chrono::duration<Rep, Period>;
+    return add_duration<Unit>([target](Unit time) { *target = time; });
+  }
+
+  template <typename Unit, typename Set>
+  CLI::Option* add_duration(Set set) const {
+    const auto read = [set](const std::string& text) { set(read_duration<Unit>(text)); };
+    CLI::Option* const option = app.add_option_function<std::string>(flag.name, read, flag.help);
+    return option->type_name(flag.value)->check(duration<Unit>(flag));
   }
 };
 
@@ -127,7 +158,7 @@ std::string wrapped(std::string_view text) {
 
 void describe(CLI::App& app, const Subcommand& command) {
   app.description(command.summary + "\n\n" + wrapped(command.about));
-  for (const Flag& flag : command.flags) {
+  for (const Flag& flag : all_flags(command)) {
     std::visit(AddFlag{app, flag}, flag.target)->required(flag.required);
   }
   if (!command.examples.empty()) app.footer("Examples:\n" + command.examples);
@@ -157,6 +188,7 @@ int with_output_written(const std::string& program, int code) {
 
 int run(const Subcommand& command) {
   const std::string program = "perennial " + command.name;
+  if (Status silent = keep_quiet(); !silent.ok()) return report(command, silent);
   try {
     return with_output_written(program, run_to_exit_status(command));
   } catch (const std::system_error& error) {

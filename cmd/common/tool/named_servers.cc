@@ -93,6 +93,7 @@ ServerAddress with_flags(ServerAddress found, const ServerAddress& flags) {
   found.tls.is_on |= flags.tls.is_on;
   found.insecure_token |= flags.insecure_token;
   found.gets_token = flags.gets_token;
+  found.timeout = flags.timeout;
   if (!flags.tls.ca.empty()) found.tls.ca = flags.tls.ca;
   if (!flags.tls.certificate.empty()) found.tls.certificate = flags.tls.certificate;
   if (!flags.tls.key.empty()) found.tls.key = flags.tls.key;

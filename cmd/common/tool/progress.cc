@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cmd/common/tool/quiet.h"
+
 namespace perennial::tool {
 namespace {
 
@@ -29,7 +31,7 @@ std::string duration_text(double seconds) {
 }  // namespace
 
 Progress::Terminal Progress::standard_error() {
-  return {.is_terminal = ::isatty(STDERR_FILENO) == 1,
+  return {.is_terminal = !is_quiet() && ::isatty(STDERR_FILENO) == 1,
           .now = steady_clock,
           .write = [](std::string_view text) {
             // A failed write is ignored, because progress that cannot be shown is not an error.

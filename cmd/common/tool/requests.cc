@@ -6,8 +6,6 @@
 namespace perennial::tool {
 namespace {
 
-constexpr uint32_t silence_ms_max = 45'000;
-
 // The names of those in `needed` that are not allowed: "'unique' and 'expire'".
 std::string names_without(ExtensionSet needed, ExtensionSet allowed) {
   std::vector<std::string> missing;
@@ -42,7 +40,9 @@ Status ask_some(ServerConnection& server, std::span<const std::string> names,
 Result<ServerConnection> open_server(const ServerAddress& address) {
   Result<ServerConnection> server = ServerConnection::open(address);
   if (!server.ok()) return server;
-  if (Status limited = server->limit_silence(silence_ms_max); !limited.ok()) return limited;
+  if (Status limited = server->limit_silence(address.timeout.value_or(default_timeout));
+      !limited.ok())
+    return limited;
   return server;
 }
 

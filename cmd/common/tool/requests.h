@@ -11,8 +11,8 @@
 // The requests that more than one command sends to a running server.
 namespace perennial::tool {
 
-// Connects to a server. A wait of 45 seconds for the server is an error. The limit is longer than
-// the 30 seconds after which a perennial whose disk hangs ends its process.
+// Connects to a server. A wait for the server that is longer than its `timeout`, or else
+// default_timeout, is an error.
 Result<ServerConnection> open_server(const ServerAddress& address);
 
 // The error for a reply that was not expected. It is Io, because the server is at fault.

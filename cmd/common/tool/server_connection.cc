@@ -73,12 +73,16 @@ Result<ServerConnection> ServerConnection::open(const ServerAddress& given) {
   if (!address.ok()) return address.status();
   const Result<std::optional<common::TlsClient>> tls = common::TlsClient::load_if_on(server.tls);
   if (!tls.ok()) return tls.status();
+  const std::chrono::milliseconds limit = server.timeout.value_or(default_timeout);
   Result<common::ClientStream> stream =
-      common::ClientStream::connect(*address, *tls ? &**tls : nullptr);
+      common::ClientStream::connect(*address, *tls ? &**tls : nullptr, limit);
   const std::string name = server.tls.is_on ? common::to_text(*address) : server.address;
   if (!stream.ok()) return stream.take_status().with(name);
   ServerConnection connection(name, stream.take());
+  if (Status limited = connection.limit_silence(limit); !limited.ok()) return limited;
   if (Status signed_in = connection.sign_in(server); !signed_in.ok()) return signed_in;
+  if (server.timeout) return connection;
+  if (Status s = connection.limit_silence(std::chrono::milliseconds(0)); !s.ok()) return s;
   return connection;
 }
 
@@ -98,11 +102,11 @@ Status ServerConnection::sign_in(const ServerAddress& server) {
           address_ + ": the server knows no tokens: it has no users, or is a beanstalkd"};
 }
 
-Status ServerConnection::limit_silence(uint32_t milliseconds) {
-  const timeval limit{.tv_sec = milliseconds / 1000,
-                      .tv_usec = static_cast<suseconds_t>(milliseconds % 1000) * 1000};
+Status ServerConnection::limit_silence(std::chrono::milliseconds limit) {
+  const timeval time{.tv_sec = limit.count() / 1000,
+                     .tv_usec = static_cast<suseconds_t>(limit.count() % 1000) * 1000};
   for (const int which : {SO_RCVTIMEO, SO_SNDTIMEO}) {
-    if (::setsockopt(fd(), SOL_SOCKET, which, &limit, sizeof limit) != 0)
+    if (::setsockopt(fd(), SOL_SOCKET, which, &time, sizeof time) != 0)
       return failed("limit the wait for the server");
   }
   return {};

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +20,9 @@ inline constexpr std::string_view default_server = "127.0.0.1:11300";
 // With TLS, where nothing else is asked for.
 inline constexpr std::string_view default_tls_server = "127.0.0.1:11400";
 
+// Longer than the 30 seconds after which a perennial whose disk hangs ends its process.
+inline constexpr std::chrono::milliseconds default_timeout = std::chrono::seconds(45);
+
 // Where a server is, and how it is reached: what --server, --tls and their like say.
 struct ServerAddress {
   std::string address{default_server};  // HOST:PORT, unix:PATH, or @NAME: named_servers.h.
@@ -26,6 +31,9 @@ struct ServerAddress {
   std::string token_file = {};
   bool insecure_token = false;  // The token may go to another machine without TLS.
   bool gets_token = true;       // Otherwise it is shown none, whatever is set.
+  // The longest wait for the connection, and then for each next word of the server. None: that of
+  // default_timeout, and the command says how long it waits for an answer.
+  std::optional<std::chrono::milliseconds> timeout = {};
 
   ServerAddress() = default;
   ServerAddress(std::string text) : address(std::move(text)) {}  // NOLINT: implicit on purpose
@@ -50,7 +58,8 @@ class ServerConnection {
  public:
   // InvalidArgument: the text is not an address, or a file of TLS cannot be used. Io and NotFound:
   // no server answers, or it is not the one that its certificate says, or it refuses the token.
-  // InvalidArgument also if there is a token that check_token_way() keeps back.
+  // InvalidArgument also if there is a token that check_token_way() keeps back. The connection has
+  // the limit of `given`, or else none from now on: limit_silence().
   static Result<ServerConnection> open(const ServerAddress& given);
 
   // The connection over a socket that is connected already. `address` is for messages.
@@ -59,8 +68,8 @@ class ServerConnection {
   }
 
   // Limits each wait for the server, for sending and for receiving. A longer wait is an error (Io).
-  // Without this call there is no limit.
-  Status limit_silence(uint32_t milliseconds);
+  // 0: there is no limit.
+  Status limit_silence(std::chrono::milliseconds limit);
 
   // Queues a command. send() and receive() send what is queued. A caller that queues commands with
   // large replies must receive some of them before it queues more, because the server stops reading

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,18 +19,20 @@ namespace perennial::tool {
 struct Flag {
   // "--data-dir" for an option, "-n,--lines" for one with a short form, "TUBE" for an argument.
   std::string name;
-  // The name of its value in the help. The shell completes DIR and FILE. Empty for a switch without
-  // a value.
+  // The name of its value in the help. The shell completes DIR and FILE. DURATION is a time such as
+  // "1h30m". Empty for a switch without a value.
   std::string value;
   std::string help;  // One sentence, without its full stop.
   // Where the value is stored. The value before parsing is the default. The target must outlive the
-  // Subcommand.
-  std::variant<bool*, std::string*, uint32_t*, uint64_t*, double*, std::optional<std::string>*,
-               std::optional<uint64_t>*, std::vector<std::string>*>
+  // Subcommand. A time that is stored as seconds is refused unless it is whole seconds.
+  std::variant<bool*, std::string*, uint32_t*, uint64_t*, std::optional<std::string>*,
+               std::optional<uint64_t>*, std::vector<std::string>*, std::chrono::milliseconds*,
+               std::optional<std::chrono::milliseconds>*, std::chrono::seconds*,
+               std::optional<std::chrono::seconds>*>
       target;
   bool required = false;
   std::vector<std::string> choices = {};  // If not empty, only these values are accepted.
-  // The bounds of a number, both inclusive.
+  // The bounds of a number, both inclusive. Those of a time are in the unit in which it is stored.
   uint64_t lowest = 0;
   uint64_t highest = ~uint64_t{0};
   // The environment variable that has the value of a text where the command line does not say it.

@@ -1,8 +1,14 @@
 #include "cmd/common/tool/tls_flags.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace perennial::tool {
+namespace {
+
+constexpr uint64_t timeout_ms_max = 7 * 24 * 3'600'000;
+
+}  // namespace
 
 std::vector<Flag> with_tls_flags(common::TlsClientSettings& target, std::vector<Flag> flags) {
   flags.push_back({"--tls", "", "Speak TLS; without --server to 127.0.0.1:11400", &target.is_on});
@@ -32,6 +38,14 @@ std::vector<Flag> with_server_flags(ServerAddress& target, std::vector<Flag> fla
   flags = with_tls_flags(target.tls, std::move(flags));
   flags.push_back(token_flag(target.token_file));
   flags.push_back(insecure_token_flag(target.insecure_token));
+  const bool is_taken = std::ranges::find(flags, "--timeout", &Flag::name) != flags.end();
+  flags.push_back({.name = is_taken ? "--server-timeout" : "--timeout",
+                   .value = "DURATION",
+                   .help = "Give up when the server cannot be reached, or says nothing, for so "
+                           "long (45s)",
+                   .target = &target.timeout,
+                   .lowest = 1,
+                   .highest = timeout_ms_max});
   return flags;
 }
 

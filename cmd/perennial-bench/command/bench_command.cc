@@ -63,10 +63,10 @@ std::vector<Flag> server_flags(BenchOptions& options) {
 std::vector<Flag> run_flags(BenchOptions& options) {
   return {
       {.name = "--seconds",
-       .value = "SECONDS",
+       .value = "DURATION",
        .help = "How long to measure in each round",
-       .target = &options.seconds,
-       .highest = 86'400},
+       .target = &options.time,
+       .highest = 86'400'000},
       {"--rounds", "N", "How often each server takes its turn; 3, or 1 if that fills it",
        &options.rounds},
       {.name = "--body-bytes",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,14 +24,14 @@ struct BenchOptions {
   std::string preload = {};  // LD_PRELOAD for each server.
   uint32_t preload_us = 0;   // The microseconds that the library adds to a sync.
 
-  double seconds = 5;                   // The measured time of a round.
-  std::optional<uint64_t> rounds = {};  // None: three, or one if a workload fills a server.
-  uint64_t seed = 1;                    // For bodies and for the choices of mixed clients.
-  uint32_t body_bytes = 128;            // Unless the workload sets its own size.
-  std::optional<uint64_t> jobs = {};    // The limit for workloads that fill a server.
-  std::optional<uint64_t> rate = {};    // Puts per second of `steady`.
-  bool quick = false;                   // Only verifies that the workloads run.
-  bool list = false;                    // Only lists the workloads.
+  std::chrono::milliseconds time{5000};  // The measured time of a round.
+  std::optional<uint64_t> rounds = {};   // None: three, or one if a workload fills a server.
+  uint64_t seed = 1;                     // For bodies and for the choices of mixed clients.
+  uint32_t body_bytes = 128;             // Unless the workload sets its own size.
+  std::optional<uint64_t> jobs = {};     // The limit for workloads that fill a server.
+  std::optional<uint64_t> rate = {};     // Puts per second of `steady`.
+  bool quick = false;                    // Only verifies that the workloads run.
+  bool list = false;                     // Only lists the workloads.
 
   std::string json = {};   // The file for the whole report; "-" is standard output.
   std::string plot = {};   // The file for the plot.
@@ -47,8 +48,9 @@ struct BenchOptions {
 
 // The measured time of each round, in seconds.
 inline double measured_seconds(const BenchOptions& options) {
-  constexpr double quick_max = 0.1;
-  return options.quick ? std::min(options.seconds, quick_max) : options.seconds;
+  constexpr std::chrono::milliseconds quick_max{100};
+  const auto time = options.quick ? std::min(options.time, quick_max) : options.time;
+  return std::chrono::duration<double>(time).count();
 }
 
 }  // namespace perennial::bench

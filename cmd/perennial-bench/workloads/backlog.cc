@@ -41,7 +41,7 @@ Status run_slices(SlicedLoad& put, SlicedLoad& take, uint64_t slice, Nanos durat
 Status run_backlog(Subject& subject, Findings& findings) {
   const BenchOptions& options = subject.options;
   const uint32_t clients = options.quick ? 5 : 50;
-  const auto seconds = options.quick ? 0 : options.seconds;
+  const auto seconds = options.quick ? 0 : measured_seconds(options);
   const LoadSpec putting = {
       .producers = clients, .body_bytes = options.body_bytes, .seed = options.seed};
   const LoadSpec taking = {

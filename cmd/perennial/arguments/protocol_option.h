@@ -13,8 +13,8 @@
 #include "wire/arguments.h"
 
 // Options of commands of the protocol as flags of the subcommands: `--tries 5` is `tries:5`. The
-// values are read by the functions that the server reads them with. Durations may have the unit
-// "s", too, which the protocol does not have.
+// values are read by the functions that the server reads them with. Durations may be written as
+// everywhere in the tool: cmd/common/duration.h.
 namespace perennial::tool {
 
 // An option and what its flag has: nothing if it was not given.
@@ -30,7 +30,7 @@ Flag option_flag(std::string_view name, std::string help, std::optional<std::str
 // The same for a text that is always there.
 Flag option_flag(std::string_view name, std::string help, std::string& target);
 
-// The value as the protocol has it: without the units "s" of durations.
+// The value as the protocol has it: its durations in seconds, or in milliseconds as "250ms".
 std::string protocol_value(std::string_view name, std::string_view text);
 // The error for a value that the server would refuse. It says which values are valid.
 Status wrong_value(std::string_view name, std::string_view text);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "cmd/common/tool/quiet.h"
 #include "cmd/common/tool/server_connection.h"
 #include "cmd/common/tool/tls_flags.h"
 #include "cmd/perennial/arguments/arguments.h"
@@ -30,7 +31,7 @@ class WaitingLine {
   WaitingLine& operator=(const WaitingLine&) = delete;
 
  private:
-  const bool shown_ = isatty(STDERR_FILENO) == 1;
+  const bool shown_ = !is_quiet() && isatty(STDERR_FILENO) == 1;
 };
 
 Status error(const std::string& server, std::string message) {

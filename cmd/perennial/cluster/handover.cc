@@ -27,7 +27,7 @@ using store::etcd::Compare;
 struct HandoverOptions {
   ClusterPlace place;
   std::string to;  // Empty: the standby that comes first.
-  uint64_t wait_s = 30;
+  std::chrono::seconds wait{30};
 };
 
 Status check_target(const ClusterState& state, const std::string& to) {
@@ -94,12 +94,12 @@ Status give_up(OpenCluster& cluster, const HandoverOptions& options) {
   if (*was_there) {
     return {StatusCode::Io, fmt::format("{} has not taken the request within {} s, so it was "
                                         "withdrawn: read its log",
-                                        leader, options.wait_s)};
+                                        leader, options.wait.count())};
   }
   return {StatusCode::Io,
           fmt::format("{} has taken the request, and no other node leads after {} s: see "
                       "`perennial cluster status`, and read its log",
-                      leader, options.wait_s)};
+                      leader, options.wait.count())};
 }
 
 // perennial cluster handover: asks the leader to give up the lead, and waits for the next one.
@@ -112,7 +112,7 @@ Status cluster_handover(const HandoverOptions& options) {
   NextLeader next(*cluster->etcd, cluster->keys, cluster->state.leader->epoch);
   Status asked = ask(*cluster->etcd, cluster->keys, cluster->state, options.to);
   if (!asked.ok()) return asked;
-  const Result<std::optional<LeaderRecord>> leader = next.wait(options.wait_s);
+  const Result<std::optional<LeaderRecord>> leader = next.wait(options.wait);
   if (!leader.ok()) return Status(leader.status()).with("the handover was asked for");
   if (!*leader) return give_up(*cluster, options);
   if (options.to.empty() || options.to == (*leader)->node) return {};
@@ -142,7 +142,7 @@ Subcommand cluster_handover_command() {
           "  perennial cluster handover --to b\n",
       .flags = cluster_flags(
           options->place,
-          {{"--to", "NODE", "The node that shall lead", &options->to}, wait_flag(options->wait_s)}),
+          {{"--to", "NODE", "The node that shall lead", &options->to}, wait_flag(options->wait)}),
       .run = [options] { return cluster_handover(*options); },
   };
 }

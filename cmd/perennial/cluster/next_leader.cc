@@ -19,8 +19,8 @@ double seconds_since(std::chrono::steady_clock::time_point begun) {
 
 }  // namespace
 
-Result<std::optional<LeaderRecord>> NextLeader::wait(uint64_t seconds) {
-  while (seconds_since(begun_) < static_cast<double>(seconds)) {
+Result<std::optional<LeaderRecord>> NextLeader::wait(std::chrono::seconds limit) {
+  while (Clock::now() - begun_ < limit) {
     const Result<std::optional<LeaderRecord>> leader = read();
     if (!leader.ok()) return leader;
     if (*leader && (*leader)->epoch != epoch_) {
@@ -49,11 +49,11 @@ void NextLeader::print(const LeaderRecord& leader) const {
   fmt::print("\n");
 }
 
-Flag wait_flag(uint64_t& seconds) {
+Flag wait_flag(std::chrono::seconds& target) {
   return {.name = "--wait",
-          .value = "SECONDS",
+          .value = "DURATION",
           .help = "How long to wait until another node leads",
-          .target = &seconds,
+          .target = &target,
           .lowest = 1,
           .highest = 3600};
 }

@@ -21,8 +21,8 @@ class NextLeader {
       : etcd_(etcd), keys_(keys), epoch_(epoch) {}
 
   // Waits until another epoch has a leader, and prints who it is. None: that is not so after
-  // `seconds`.
-  Result<std::optional<store::cluster::LeaderRecord>> wait(uint64_t seconds);
+  // `limit`.
+  Result<std::optional<store::cluster::LeaderRecord>> wait(std::chrono::seconds limit);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -37,7 +37,7 @@ class NextLeader {
   std::optional<Clock::time_point> gone_at_;  // Since when no node led.
 };
 
-// --wait SECONDS, for NextLeader::wait().
-Flag wait_flag(uint64_t& seconds);
+// --wait, for NextLeader::wait().
+Flag wait_flag(std::chrono::seconds& target);
 
 }  // namespace perennial::tool

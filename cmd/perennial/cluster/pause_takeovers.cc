@@ -18,7 +18,7 @@ using store::etcd::Compare;
 
 struct ClusterPauseOptions {
   ClusterPlace place;
-  uint64_t for_s = 0;
+  std::chrono::seconds time{0};
 };
 
 struct ClusterResumeOptions {
@@ -43,7 +43,8 @@ Status cluster_pause(const ClusterPauseOptions& options) {
   }
   const PauseRecord record = {.node = leader, .directory = state.leader->directory};
   const Result<uint64_t> left =
-      put_for(*cluster->etcd, cluster->keys.pause(), store::cluster::encode(record), options.for_s,
+      put_for(*cluster->etcd, cluster->keys.pause(), store::cluster::encode(record),
+              static_cast<uint64_t>(options.time.count()),
               {{.key = cluster->keys.leader(),
                 .field = Compare::Field::ModRevision,
                 .number = state.leader_revision}});
@@ -73,7 +74,7 @@ Subcommand cluster_pause_command() {
       .summary = "Let no other node of a cluster take over for a while",
       .about =
           "For work on the network, when the nodes lose each other and nothing is wrong with the "
-          "leader: for so many seconds no other node leads, whatever they see. If the leader "
+          "leader: for that time no other node leads, whatever they see. If the leader "
           "ends, nobody serves until it is started again, which then leads at once, or until the "
           "pause is over. Handovers are refused meanwhile, also those of a leader whose disk is "
           "nearly full. `perennial cluster status` warns as long as it lasts, and says for how "
@@ -83,12 +84,12 @@ Subcommand cluster_pause_command() {
           "A leader that is cut off from etcd for longer than its lease ends all the same.",
       .examples =
           "  # While a switch is replaced, half an hour at most.\n"
-          "  perennial cluster pause --for 1800\n"
+          "  perennial cluster pause --for 30m\n"
           "  perennial cluster resume\n",
       .flags = cluster_flags(options->place, {{.name = "--for",
-                                               .value = "SECONDS",
+                                               .value = "DURATION",
                                                .help = "For how long",
-                                               .target = &options->for_s,
+                                               .target = &options->time,
                                                .required = true,
                                                .lowest = for_s_min,
                                                .highest = for_s_max}}),

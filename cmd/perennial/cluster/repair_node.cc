@@ -30,7 +30,7 @@ struct ClusterRepairOptions {
   ClusterPlace place;
   std::string node;
   bool end = false;
-  uint64_t wait_s = 0;  // 0: the command does not wait.
+  std::chrono::seconds wait{0};  // 0: the command does not wait.
 };
 
 constexpr auto progress_interval = std::chrono::milliseconds(200);
@@ -89,8 +89,8 @@ class RepairProgress {
   }
 
   // Until the node is a standby, or leads, with its new database.
-  Status wait(uint64_t seconds) {
-    while (steady_clock::now() - begun_ < std::chrono::seconds(seconds)) {
+  Status wait(std::chrono::seconds limit) {
+    while (steady_clock::now() - begun_ < limit) {
       const Result<ClusterState> state = cluster_.read();
       if (!state.ok()) return Status(state.status()).with("the repair was asked for");
       if (is_done(*state)) return {};
@@ -98,7 +98,7 @@ class RepairProgress {
     }
     return {StatusCode::Io, fmt::format("{} is not repaired after {} s: read its log; the repair "
                                         "goes on",
-                                        node_, seconds)};
+                                        node_, limit.count())};
   }
 
  private:
@@ -157,7 +157,7 @@ Status cluster_repair(const ClusterRepairOptions& options) {
   const auto asked = cluster->etcd->commit(ask);
   if (!asked.ok()) return asked.status();
   RepairProgress progress(*cluster, node);
-  if (options.wait_s != 0) return progress.wait(options.wait_s);
+  if (options.wait.count() != 0) return progress.wait(options.wait);
   if (cluster->state.find_node(node) != nullptr) {
     fmt::print("{} gets a copy of another node's database; `perennial cluster status` shows it\n",
                node);
@@ -185,16 +185,16 @@ Subcommand cluster_repair_command() {
           "It is refused where no other node that has a peer_address holds as much, and the node "
           "itself waits for such a node. --end takes back a request that the node has not taken.",
       .examples =
-          "  perennial cluster repair b --wait 3600\n"
+          "  perennial cluster repair b --wait 1h\n"
           "  perennial cluster repair b --end\n",
       .flags = cluster_flags(
           options->place,
           {{"NODE", "NODE", "The node", &options->node, true},
            {"--end", "", "Take the request back", &options->end},
            {.name = "--wait",
-            .value = "SECONDS",
+            .value = "DURATION",
             .help = "Wait until the node is a standby again, and show how far it is; 0: do not",
-            .target = &options->wait_s,
+            .target = &options->wait,
             .highest = 7 * 24 * 3600}}),
       .run = [options] { return cluster_repair(*options); },
   };

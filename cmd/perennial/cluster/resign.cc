@@ -22,17 +22,17 @@ using store::cluster::NodeRecord;
 
 struct ResignOptions {
   ClusterPlace place;
-  std::string node;               // Empty: the leader.
-  std::optional<uint64_t> for_s;  // Set, unless `end` is.
+  std::string node;                          // Empty: the leader.
+  std::optional<std::chrono::seconds> time;  // Set, unless `end` is.
   bool end = false;
   bool force = false;
-  uint64_t wait_s = 30;
+  std::chrono::seconds wait{30};
 };
 
 Status check_options(const ResignOptions& options) {
-  if (options.end == options.for_s.has_value()) {
+  if (options.end == options.time.has_value()) {
     return {StatusCode::InvalidArgument,
-            "say either for how long with --for SECONDS, or --end, which takes it back"};
+            "say either for how long with --for DURATION, or --end, which takes it back"};
   }
   if (!options.end || !options.node.empty()) return {};
   return {StatusCode::InvalidArgument, "--end needs the node"};
@@ -78,14 +78,14 @@ Status take_back(OpenCluster& cluster, const std::string& node) {
 
 Status wait_for_next(OpenCluster& cluster, const ResignOptions& options, const std::string& node) {
   NextLeader next(*cluster.etcd, cluster.keys, cluster.state.leader->epoch);
-  const Result<std::optional<LeaderRecord>> leader = next.wait(options.wait_s);
+  const Result<std::optional<LeaderRecord>> leader = next.wait(options.wait);
   if (!leader.ok()) return Status(leader.status()).with(node + " was asked to resign");
   if (*leader) return {};
   return {StatusCode::Io,
           fmt::format("{} was asked, and no other node leads after {} s: see `perennial cluster "
                       "status`, and read its log; `perennial cluster resign {} --end` takes it "
                       "back",
-                      node, options.wait_s, node)};
+                      node, options.wait.count(), node)};
 }
 
 // perennial cluster resign: a node does not lead for a while, and hands over if it does.
@@ -101,8 +101,8 @@ Status cluster_resign(const ResignOptions& options) {
   }
   const Status fit = check_state(*cluster, *node);
   if (!fit.ok() && !options.force) return fit;
-  const Result<uint64_t> left =
-      put_for(*cluster->etcd, cluster->keys.resignation(*node), *node, *options.for_s);
+  const Result<uint64_t> left = put_for(*cluster->etcd, cluster->keys.resignation(*node), *node,
+                                        static_cast<uint64_t>(options.time->count()));
   if (!left.ok()) return left.status();
   fmt::print("{} does not lead for {}\n", *node, duration_text(*left));
   if (!is_leader(*cluster, *node) || !fit.ok()) return {};
@@ -117,7 +117,7 @@ Subcommand cluster_resign_command() {
       .name = "cluster resign",
       .summary = "Let a node of a cluster not lead for a while",
       .about =
-          "Before work on a machine: its node does not lead for so many seconds, also when it is "
+          "Before work on a machine: its node does not lead for that time, also when it is "
           "restarted meanwhile. If it leads, it hands over now, as with `perennial cluster "
           "handover`, and the command waits until another node leads. It follows the log all the "
           "time. `perennial cluster status` warns as long as it lasts, and says for how long "
@@ -130,22 +130,22 @@ Subcommand cluster_resign_command() {
           "while takeovers are paused.",
       .examples =
           "  # The leader, for an hour.\n"
-          "  perennial cluster resign --for 3600\n"
-          "  perennial cluster resign b --for 3600\n"
+          "  perennial cluster resign --for 1h\n"
+          "  perennial cluster resign b --for 1h\n"
           "  perennial cluster resign b --end\n",
       .flags =
           cluster_flags(options->place,
                         {{"NODE", "NODE", "The node; without it, the leader", &options->node},
                          {.name = "--for",
-                          .value = "SECONDS",
+                          .value = "DURATION",
                           .help = "For how long",
-                          .target = &options->for_s,
+                          .target = &options->time,
                           .lowest = for_s_min,
                           .highest = for_s_max},
                          {"--end", "", "Take it back: the node may lead again", &options->end},
                          {"--force", "", "Also where nobody would serve, or the node is not there",
                           &options->force},
-                         wait_flag(options->wait_s)}),
+                         wait_flag(options->wait)}),
       .run = [options] { return cluster_resign(*options); },
   };
 }

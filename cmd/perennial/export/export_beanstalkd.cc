@@ -50,6 +50,7 @@ Result<Route> open_route(const ExportOptions& options) {
   // The token is the source's. A beanstalkd has none, and would only learn it.
   ServerAddress to = options.to;
   to.gets_token = false;
+  to.timeout = options.server.timeout;
   Result<ServerConnection> target = open_server(to);
   if (!target.ok()) return target.take_status();
   const Result<StatsReply> here = ask_stats(*source, Stats{});

@@ -45,7 +45,7 @@ Subcommand flush_command() {
       .about =
           "Jobs in all states, those that workers have reserved among them: their next command "
           "about the job is answered NOT_FOUND. With --state only the jobs in these states, and "
-          "with --match only those whose age in seconds, priority, number of reservations or of "
+          "with --match only those whose age, priority, number of reservations or of "
           "timeouts is in the ranges given: 3-5, 3-, -5 or 3. There is no way back: 'perennial "
           "dump --server localhost --tube TUBE > FILE' saves the jobs "
           "first.\n\n"
@@ -58,7 +58,7 @@ Subcommand flush_command() {
           "  perennial flush mail\n"
           "  perennial flush mail --state buried,delayed\n"
           "  # Jobs of more than a day that were tried three times or more:\n"
-          "  perennial flush mail --match age=86400-,reserves=3-\n",
+          "  perennial flush mail --match age=1d-,reserves=3-\n",
       .flags =
           with_server_flags(options->server,
                             {

@@ -102,7 +102,7 @@ Subcommand kick_command() {
           "kicked, in the order in which they were buried, even if they are fewer than --count; "
           "else delayed ones, the first to be due first. Prints what was kicked.\n\n"
           "With --all all buried and delayed jobs of the tube, with --state only those in one of "
-          "the two states, and with --match only those whose age in seconds, priority, number of "
+          "the two states, and with --match only those whose age, priority, number of "
           "reservations or of timeouts is in the ranges given: 3-5, 3-, -5 or 3. A beanstalkd has "
           "no such command.\n\n"
           "Several ids are all tried; each that fails is a line on standard error, and the exit "
@@ -111,7 +111,7 @@ Subcommand kick_command() {
           "  perennial kick 4711 4712\n"
           "  perennial kick --tube mail --count 100\n"
           "  perennial kick --tube mail --all\n"
-          "  perennial kick --tube mail --state buried --match age=-3600,reserves=-3\n",
+          "  perennial kick --tube mail --state buried --match age=-1h,reserves=-3\n",
       .flags =
           with_server_flags(options->server,
                             {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/tool/quiet.h"
 #include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/protocol_option.h"
 #include "cmd/perennial/jobs/commands.h"
@@ -70,7 +71,7 @@ class Printer {
   void end(JobId cursor) const {
     if (json_) {
       fmt::print("{}], \"cursor\": {}}}\n", printed_ == 0 ? "" : "\n", cursor);
-    } else if (cursor != 0) {
+    } else if (cursor != 0 && !is_quiet()) {
       complain("list", fmt::format("there may be more: --after {}", cursor));
     }
   }

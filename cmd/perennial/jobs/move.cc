@@ -63,7 +63,7 @@ Subcommand move_command() {
           "The way back for dead jobs. Ready, delayed and buried jobs are moved, or with --state "
           "only those in these states; jobs that workers have reserved stay. With --match only "
           "those "
-          "whose age in seconds, priority, number of reservations or of timeouts is in the ranges "
+          "whose age, priority, number of reservations or of timeouts is in the ranges "
           "given: 3-5, 3-, -5 or 3. With --count only so many, those with the lowest ids.\n\n"
           "A job keeps its id, body, priority, ttr and counters. Its attempts begin anew, and it "
           "loses its key and its expiry. Jobs that are put meanwhile stay. Millions of jobs take a "
@@ -74,7 +74,7 @@ Subcommand move_command() {
           "  perennial move mail-dead mail --count 1\n"
           "  perennial move mail-dead mail\n"
           "  # What was put in the last hour:\n"
-          "  perennial move mail-dead mail --match age=-3600\n",
+          "  perennial move mail-dead mail --match age=-1h\n",
       .flags = with_server_flags(
           options->server,
           {

@@ -10,7 +10,7 @@ Status check_key(const PutOptions& options, const perennial::PutOptions& read) {
     return {StatusCode::InvalidArgument, "--idp and --lines exclude each other"};
   if (read.until && !read.key) return {StatusCode::InvalidArgument, "--until needs --idp"};
   if (read.until == KeyUntil::Ttl && read.key->seconds == 0)
-    return {StatusCode::InvalidArgument, "--until ttl needs the seconds: --idp KEY:SECONDS"};
+    return {StatusCode::InvalidArgument, "--until ttl needs a time: --idp KEY:DURATION"};
   return {};
 }
 

@@ -87,8 +87,8 @@ Subcommand set_job_command() {
           "tube the job keeps its state, its id and its place by id, and loses its key. A ttr is "
           "in force from the next reservation on. '-' takes away what the job itself has of "
           "expiry, tries, back-off and dead tube, so that the settings of its tube apply. A time "
-          "is in seconds, as '10' or '10s', or in milliseconds, as '250ms'. A beanstalkd has no "
-          "such command.",
+          "is written as '90s', '15m', '1h30m', '2d' or '250ms'; a number alone is seconds. A "
+          "beanstalkd has no such command.",
       .examples =
           "  perennial set job 4711 --pri 0\n"
           "  perennial set job 4711 4712 --tube mail-slow --tries 3\n"

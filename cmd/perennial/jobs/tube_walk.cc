@@ -11,7 +11,8 @@ Result<uint64_t> run_tube_walk(const ServerAddress& address, const TubeWalk& wal
   if (!server.ok()) return server.take_status();
   if (Status known = require_extensions(*server, walk.needed); !known.ok()) return known;
   // The answer to a walk over millions of jobs takes minutes.
-  if (Status unlimited = server->limit_silence(0); !unlimited.ok()) return unlimited;
+  const auto silence_max = address.timeout.value_or(std::chrono::milliseconds(0));
+  if (Status limited = server->limit_silence(silence_max); !limited.ok()) return limited;
   const Result<wire::ClientReply> reply = server->ask(walk.command);
   if (!reply.ok()) return reply.status();
   if (reply->is(walk.success)) return reply->number;

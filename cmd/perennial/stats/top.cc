@@ -22,20 +22,16 @@ using std::chrono::milliseconds;
 
 struct TopOptions {
   ServerAddress server = {};
-  double interval_s = 2;
+  milliseconds interval{2000};
   bool once = false;
 };
 
-constexpr double interval_s_min = 0.1;
-constexpr double interval_s_max = 3600;
+constexpr uint64_t interval_ms_min = 100;
+constexpr uint64_t interval_ms_max = 3'600'000;
 // How long the screen waits for a server that does not answer.
-constexpr uint32_t silence_ms_max = 2000;
+constexpr milliseconds silence_max{2000};
 // How often signals are checked.
 constexpr milliseconds wait_max{200};
-
-milliseconds interval_of(const TopOptions& options) {
-  return milliseconds(static_cast<int64_t>(options.interval_s * 1000));
-}
 
 Result<TopSample> take_sample(ServerConnection& server) {
   TopSample sample;
@@ -82,7 +78,9 @@ class Watch {
     if (server_) return {};
     Result<ServerConnection> server = ServerConnection::open(address_);
     if (!server.ok()) return server.take_status();
-    if (Status limited = server->limit_silence(silence_ms_max); !limited.ok()) return limited;
+    if (Status limited = server->limit_silence(address_.timeout.value_or(silence_max));
+        !limited.ok())
+      return limited;
     server_.emplace(server.take());
     return {};
   }
@@ -96,7 +94,7 @@ class Watch {
 
 Status print_once(Watch& watch, const TopOptions& options) {
   if (Status first = watch.look(); !first.ok()) return first;
-  std::this_thread::sleep_for(interval_of(options));
+  std::this_thread::sleep_for(options.interval);
   if (Status second = watch.look(); !second.ok()) return second;
   for (const ScreenLine& line : top_screen(watch.view(), {})) fmt::print("{}\n", line.text);
   return {};
@@ -121,7 +119,7 @@ Status show_always(Watch& watch, const TopOptions& options) {
   Result<std::unique_ptr<Terminal>> terminal = Terminal::open();
   if (!terminal.ok()) return terminal.take_status();
   for (;;) {
-    const Clock::time_point due = Clock::now() + interval_of(options);
+    const Clock::time_point due = Clock::now() + options.interval;
     (*terminal)->show(top_screen(watch.view(), (*terminal)->size()));
     if (wait_until(due, watch, **terminal, signals)) return {};
     ignore(watch.look(), "the screen says so, and the next look connects again");
@@ -130,10 +128,6 @@ Status show_always(Watch& watch, const TopOptions& options) {
 
 // perennial top: shows the activity of a server on a screen that is updated.
 Status top(const TopOptions& options) {
-  if (options.interval_s < interval_s_min || options.interval_s > interval_s_max) {
-    return {StatusCode::InvalidArgument,
-            fmt::format("--interval is from {} to {} seconds", interval_s_min, interval_s_max)};
-  }
   Watch watch(options.server);
   return options.once ? print_once(watch, options) : show_always(watch, options);
 }
@@ -160,7 +154,7 @@ Subcommand top_command() {
           "'ended', 'store' and ages are told by perennial only.",
       .examples =
           "  perennial top\n"
-          "  perennial top --interval 0.5 --server unix:/run/perennial.sock\n"
+          "  perennial top --interval 500ms --server unix:/run/perennial.sock\n"
           "  # For a script or a ticket:\n"
           "  perennial top --once\n",
       .flags = with_server_flags(
@@ -168,10 +162,11 @@ Subcommand top_command() {
           {
               server_flag(options->server),
               {.name = "--interval",
-               .value = "SECONDS",
-               .help = "Between two looks, at least 0.1",
-               .target = &options->interval_s,
-               .highest = static_cast<uint64_t>(interval_s_max)},
+               .value = "DURATION",
+               .help = "Between two looks",
+               .target = &options->interval,
+               .lowest = interval_ms_min,
+               .highest = interval_ms_max},
               {"--once", "", "Print one screen, of one interval, and end", &options->once},
           }),
       .run = [options] { return top(*options); },

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,7 +15,7 @@ namespace {
 struct PauseOptions {
   ServerAddress server = {};
   std::string tube;
-  uint32_t seconds = 0;  // 0 ends a pause.
+  std::chrono::seconds time{0};  // 0 ends a pause.
 };
 
 // perennial pause: for a time no job of the tube can be reserved.
@@ -22,14 +23,15 @@ Status pause(const PauseOptions& options) {
   if (Status checked = check_tube_name(options.tube); !checked.ok()) return checked;
   Result<ServerConnection> server = open_server(options.server);
   if (!server.ok()) return server.take_status();
-  const Result<wire::ClientReply> reply = server->ask(PauseTube{options.tube, options.seconds});
+  const auto seconds = static_cast<uint32_t>(options.time.count());
+  const Result<wire::ClientReply> reply = server->ask(PauseTube{options.tube, seconds});
   if (!reply.ok()) return reply.status();
   if (reply->is(Word::NotFound)) return no_tube(*server, options.tube);
   if (!reply->is(Word::Paused)) return unexpected(*reply, "pause-tube");
-  if (options.seconds == 0) {
+  if (seconds == 0) {
     fmt::print("{}: not paused\n", options.tube);
   } else {
-    fmt::print("{}: paused for {}\n", options.tube, duration_text(options.seconds));
+    fmt::print("{}: paused for {}\n", options.tube, duration_text(seconds));
   }
   return {};
 }
@@ -44,16 +46,16 @@ Subcommand pause_command() {
       .about =
           "While a tube is paused no worker gets a job of it; producers put as before. A pause "
           "ends "
-          "by itself after so many seconds, or at once with 0. Workers that have a job keep it.",
+          "by itself after that time, or at once with 0. Workers that have a job keep it.",
       .examples =
-          "  perennial pause mail 600\n"
+          "  perennial pause mail 10m\n"
           "  # On with it:\n"
           "  perennial pause mail 0\n",
       .flags = with_server_flags(
           options->server,
           {
               {"TUBE", "TUBE", "The tube", &options->tube, true},
-              {"SECONDS", "SECONDS", "For how long; 0 ends a pause", &options->seconds, true},
+              {"DURATION", "DURATION", "For how long; 0 ends a pause", &options->time, true},
               server_flag(options->server),
           }),
       .run = [options] { return pause(*options); },

@@ -71,12 +71,13 @@ Subcommand set_tube_command() {
           "the name: the tube need not exist, and a restart does not end it. What a job says "
           "itself wins, then these settings, then 'tubes' in the server's configuration. '-' takes "
           "away what was set here. 'perennial stats --tube TUBE' shows what is in force.\n\n"
-          "A time is in seconds, as '10' or '10s', or in milliseconds, as '250ms'. A beanstalkd "
-          "has no such command.",
+          "A time is written as '90s', '15m', '1h30m', '2d' or '250ms'; a number alone is seconds. "
+          "A "
+          "beanstalkd has no such command.",
       .examples =
-          "  perennial set tube mail --tries 5 --backoff 10:600 --dead mail-dead\n"
+          "  perennial set tube mail --tries 5 --backoff 10s:10m --dead mail-dead\n"
           "  # At most 20 at once, and ten a second:\n"
-          "  perennial set tube mail --reserved 20 --rate 10:1\n"
+          "  perennial set tube mail --reserved 20 --rate 10:1s\n"
           "  perennial set tube mail --rate -\n"
           "  # No more puts:\n"
           "  perennial set tube mail --drain yes\n",

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cmd/common/token.h"
+#include "cmd/common/tool/quiet.h"
 #include "cmd/perennial/users/commands.h"
 #include "engine/types/status.h"
 
@@ -25,6 +26,7 @@ Status token_new(const TokenNewOptions& options) {
   const Result<std::string> token = common::make_token(options.id);
   if (!token.ok()) return token.status();
   fmt::print("{}\n", *token);
+  if (is_quiet()) return {};
   fmt::print(stderr, "- name: {}\n  tokens: [\"{}\"]\n", options.user,
              common::token_text(common::token_record(*token)));
   return {};

@@ -1,10 +1,11 @@
 #include "cmd/perennial/work/policy.h"
 
 #include <algorithm>
-#include <limits>
+#include <chrono>
 
 #include <fmt/format.h>
 
+#include "cmd/common/duration.h"
 #include "cmd/common/units.h"
 
 namespace perennial::tool::work {
@@ -12,12 +13,12 @@ namespace {
 
 constexpr int exit_status_max = 255;
 
-// None when the text is no whole number up to `highest`.
-Result<uint64_t> parse_up_to(std::string_view text, uint64_t highest) {
-  const Result<uint64_t> number = common::parse_count(text);
-  if (number.ok() && *number <= highest) return *number;
-  return Status(StatusCode::InvalidArgument,
-                fmt::format("'{}' is not a whole number from 0 to {}", text, highest));
+Result<uint32_t> parse_seconds(std::string_view text) {
+  const Result<std::chrono::milliseconds> time = common::parse_duration(text);
+  if (!time.ok()) return time.status();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*time);
+  if (seconds == *time) return static_cast<uint32_t>(seconds.count());
+  return Status(StatusCode::InvalidArgument, fmt::format("'{}' is not in whole seconds", text));
 }
 
 bool is_success(const Ending& ending) {
@@ -33,16 +34,15 @@ bool asks_for_bury(const Policy& policy, const Ending& ending) {
 }  // namespace
 
 Result<Backoff> parse_backoff(std::string_view text) {
-  constexpr uint64_t seconds_max = std::numeric_limits<uint32_t>::max();
   const size_t colon = text.find(':');
-  Result<uint64_t> first = parse_up_to(text.substr(0, colon), seconds_max);
+  Result<uint32_t> first = parse_seconds(text.substr(0, colon));
   if (!first.ok()) return first.take_status().with("--backoff");
-  Result<uint64_t> cap = std::max<uint64_t>(*first, Backoff{}.cap_s);
-  if (colon != std::string_view::npos) cap = parse_up_to(text.substr(colon + 1), seconds_max);
+  Result<uint32_t> cap = std::max(*first, Backoff{}.cap_s);
+  if (colon != std::string_view::npos) cap = parse_seconds(text.substr(colon + 1));
   if (!cap.ok()) return cap.take_status().with("--backoff");
   if (*cap < *first)
     return Status(StatusCode::InvalidArgument, "--backoff: CAP is lower than FIRST");
-  return Backoff{.first_s = static_cast<uint32_t>(*first), .cap_s = static_cast<uint32_t>(*cap)};
+  return Backoff{.first_s = *first, .cap_s = *cap};
 }
 
 uint32_t delay_after(const Backoff& backoff, uint64_t failures) {

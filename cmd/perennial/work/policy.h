@@ -15,8 +15,8 @@ struct Backoff {
   uint32_t first_s = 10;
   uint32_t cap_s = 3600;
 };
-// "FIRST" or "FIRST:CAP", in whole seconds up to 2^32 - 1. InvalidArgument: it is neither, or CAP
-// is below FIRST. Without CAP it is 3600, or FIRST if that is more.
+// "FIRST" or "FIRST:CAP", durations of whole seconds: "10:1h". InvalidArgument: it is neither, or
+// CAP is below FIRST. Without CAP it is 3600, or FIRST if that is more.
 Result<Backoff> parse_backoff(std::string_view text);
 // The delay in seconds after the n-th failure. REQUIRES: failures is at least 1.
 uint32_t delay_after(const Backoff& backoff, uint64_t failures);

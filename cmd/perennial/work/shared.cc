@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "cmd/common/tool/quiet.h"
+
 namespace perennial::tool::work {
 
 bool Shared::take_turn() {
@@ -30,6 +32,8 @@ void Shared::server_back() {
 
 // One call, so that a line is not torn by what the commands write.
 void Shared::write(const LogFields& fields) const {
+  const bool is_info = fields.front() == LogFields::value_type("level", "info");
+  if (is_quiet() && is_info) return;
   const std::string line = log_line(format_, fields) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

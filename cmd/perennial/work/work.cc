@@ -13,19 +13,13 @@
 namespace perennial::tool {
 namespace {
 
-std::optional<std::chrono::seconds> seconds_of(const std::optional<uint64_t>& number) {
-  if (!number) return std::nullopt;
-  return std::chrono::seconds(*number);
-}
-
-Flag seconds_flag(std::string name, std::string help, std::optional<uint64_t>& target,
-                  uint64_t lowest) {
+Flag time_flag(std::string name, std::string help, std::optional<std::chrono::seconds>& target,
+               uint64_t lowest) {
   return {.name = std::move(name),
-          .value = "SECONDS",
+          .value = "DURATION",
           .help = std::move(help),
           .target = &target,
-          .lowest = lowest,
-          .highest = u32_max};
+          .lowest = lowest};
 }
 
 std::vector<Flag> flags_of(WorkOptions& options) {
@@ -46,22 +40,21 @@ std::vector<Flag> flags_of(WorkOptions& options) {
            {},
            1,
            runners_max},
-          {"--grace", "SECONDS", "What commands have to finish after SIGTERM or SIGINT",
-           &options.grace_s},
-          seconds_flag("--timeout", "Kill a command that runs for longer", options.timeout_s, 1),
-          seconds_flag("--touch", "Touch each job so often; without, every third of its ttr",
-                       options.touch_s, 1),
+          {"--grace", "DURATION", "What commands have to finish after SIGTERM or SIGINT",
+           &options.grace},
+          time_flag("--timeout", "Kill a command that runs for longer", options.timeout, 1),
+          time_flag("--touch", "Touch each job so often; without, every third of its ttr",
+                    options.touch, 1),
           {"--backoff", "FIRST[:CAP]",
-           "Delay of a job that failed, in seconds, doubled with each failure up to CAP",
-           &options.backoff},
+           "Delay of a job that failed, doubled with each failure up to CAP", &options.backoff},
           {"--tries", "N", "Bury a job that failed so often; 0 never does", &options.tries},
           {"--bury-on", "STATUS,...", "Bury a job at once whose command exits with one of these",
            &options.bury_on},
           {"--max", "N", "End after so many jobs", &options.max, false, {}, 1, u32_max},
           {"--once", "", "End after one job", &options.once},
           {"--drain", "", "End when no job is ready", &options.drain},
-          seconds_flag("--retry", "Give up when the server is away for so long; without, never",
-                       options.retry_s, 0),
+          time_flag("--retry", "Give up when the server is away for so long; without, never",
+                    options.retry, 0),
           {"--log",
            "FORMAT",
            "How lines on standard error look",
@@ -91,10 +84,10 @@ Result<work::Settings> work_settings(const WorkOptions& options) {
       .command = options.command,
       .runners = options.jobs,
       .policy = {.backoff = *backoff, .tries_max = options.tries, .bury_on = bury_on.take()},
-      .grace = std::chrono::seconds(options.grace_s),
-      .timeout = seconds_of(options.timeout_s),
-      .touch = seconds_of(options.touch_s),
-      .retry = seconds_of(options.retry_s),
+      .grace = options.grace,
+      .timeout = options.timeout,
+      .touch = options.touch,
+      .retry = options.retry,
       .jobs_max = options.once ? std::optional<uint64_t>(1) : options.max,
       .drain = options.drain};
 }
@@ -126,7 +119,7 @@ Subcommand work_command() {
           "Where the server has users, a worker needs the rights consume and inspect. "
           "The job is touched while the command runs, so it may run for longer than the ttr.\n\n"
           "Exit status 0 deletes the job. Any other, or a death by a signal, releases it with a "
-          "delay: FIRST seconds after the first failure, doubled with each one up to CAP. --tries "
+          "delay: FIRST after the first failure, doubled with each one up to CAP. --tries "
           "and --bury-on bury it instead. Each earlier release and timeout of the job counts as a "
           "failure, so a kicked job that fails again at --tries is buried again. Where the job or "
           "its "
@@ -155,7 +148,7 @@ Subcommand work_command() {
           "released, buried or lost. What commands write goes where the worker's output goes.",
       .examples =
           "  perennial work --tube mail --jobs 4 -- ./send-mail\n"
-          "  perennial work --tube mail --tries 5 --bury-on 65 --timeout 60 -- ./send-mail --id "
+          "  perennial work --tube mail --tries 5 --bury-on 65 --timeout 1m -- ./send-mail --id "
           "{}\n"
           "  # What is there now, then end:\n"
           "  perennial work --tube mail --drain -- sh -c 'cat >>mails.txt'\n",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,9 +17,9 @@ struct WorkOptions {
   std::vector<std::string> command = {};
   std::vector<std::string> tubes = {};
   uint32_t jobs = 1;
-  uint32_t grace_s = 30;
-  std::optional<uint64_t> timeout_s = {};
-  std::optional<uint64_t> touch_s = {};
+  std::chrono::seconds grace{30};
+  std::optional<std::chrono::seconds> timeout = {};
+  std::optional<std::chrono::seconds> touch = {};
   std::string backoff = "10:3600";
   uint64_t tries = 0;
   std::string bury_on = {};
@@ -26,7 +27,7 @@ struct WorkOptions {
   bool once = false;
   bool drain = false;
   bool dry_run = false;
-  std::optional<uint64_t> retry_s = {};
+  std::optional<std::chrono::seconds> retry = {};
   std::string log = "logfmt";
 };
 

@@ -8,8 +8,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "cmd/common/socket.h"
 #include "cmd/common/tool/server_connection.h"
 #include "tests/cmd/perennial/canned_server.h"
 #include "tests/cmd/perennial/tool_process.h"
@@ -84,10 +87,31 @@ TEST(SomethingElse, AServerThatDoesNotAnswerTimesOut) {
   const CannedServer silent("");
   Result<ServerConnection> server = ServerConnection::open(silent.address());
   ASSERT_TRUE(server.ok());
-  ASSERT_TRUE(server->limit_silence(50).ok());
+  ASSERT_TRUE(server->limit_silence(std::chrono::milliseconds(50)).ok());
   const Result<wire::ClientReply> reply = server->ask(Stats{});
   ASSERT_FALSE(reply.ok());
   EXPECT_EQ(reply.status().message(), silent.address() + ": the server does not answer");
+}
+
+// As at a host that drops what it gets: the queue of the listener is full.
+TEST(SomethingElse, AServerThatCannotBeReachedTimesOut) {
+  const common::Socket listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof at;
+  ASSERT_EQ(::bind(listener.fd(), reinterpret_cast<sockaddr*>(&at), size), 0);
+  ASSERT_EQ(::listen(listener.fd(), 0), 0);
+  ASSERT_EQ(::getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&at), &size), 0);
+  std::vector<common::Socket> waiting;
+  for (int i = 0; i < 4; ++i) {
+    waiting.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    (void)::connect(waiting.back().fd(), reinterpret_cast<sockaddr*>(&at), size);
+  }
+  const std::string address = fmt::format("127.0.0.1:{}", ntohs(at.sin_port));
+  const ToolRun run = support::run_tool({"stats", "--server", address, "--timeout", "100ms"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(run.err, fmt::format("perennial stats: {}: connect: Connection timed out\n", address));
 }
 
 std::string stats_reply(const std::string& lines) {
@@ -170,12 +194,12 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"PutBodyAndFile", {"put", "a", "--file", "b"}, "exclude each other"},
         UsageCase{"PutTries", {"put", "a", "--tries", "0"}, "--tries: \"0\" is no number of tries"},
         UsageCase{"PutKeyEmpty", {"put", "a", "--idp", ""}, "--idp: \"\" is no key"},
-        UsageCase{"PutKeyTime", {"put", "a", "--idp", "k:5s"}, "--idp: \"k:5s\" is no key"},
+        UsageCase{"PutKeyTime", {"put", "a", "--idp", "k:5ms"}, "--idp: \"k:5ms\" is no key"},
         UsageCase{"PutUntil", {"put", "a", "--until", "x"}, "--until: x not in"},
         UsageCase{"PutUntilAlone", {"put", "a", "--until", "ttl"}, "--until needs --idp"},
         UsageCase{"PutUntilTtl",
                   {"put", "a", "--idp", "k", "--until", "ttl"},
-                  "needs the seconds: --idp KEY:SECONDS"},
+                  "needs a time: --idp KEY:DURATION"},
         UsageCase{"PutLinesKey", {"put", "a", "--lines", "--idp", "k"}, "exclude each other"},
         UsageCase{"PutCon", {"put", "a", "--con", "-k"}, "is no concurrency key"},
         UsageCase{"PutConNone", {"put", "a", "--con", "k:0"}, "is no concurrency key"},
@@ -183,8 +207,8 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"PutBackoff", {"put", "a", "--backoff", "5:4"}, "is no back-off"},
         UsageCase{"PutDead", {"put", "a", "--dead", "-x"}, "--dead: \"-x\" is no name of a tube"},
         UsageCase{"PutExpire", {"put", "a", "--expire", "0"}, "is no duration above 0"},
-        UsageCase{"PutExpireUnit", {"put", "a", "--expire", "1h"}, "is no duration above 0"},
-        UsageCase{"PutDelay", {"put", "a", "--delay", "1.5"}, "--delay: \"1.5\" is no duration"},
+        UsageCase{"PutExpireUnit", {"put", "a", "--expire", "1w"}, "is no duration above 0"},
+        UsageCase{"PutDelay", {"put", "a", "--delay", "1,5"}, "--delay: \"1,5\" is no duration"},
         UsageCase{"PutDelayEmpty", {"put", "a", "--delay", ""}, "--delay: \"\" is no duration"},
         UsageCase{"PutTtr", {"put", "a", "--ttr", "9ms"}, "--ttr: \"9ms\" is no ttr"},
         UsageCase{"ListTube", {"list", "a b"}, "is no name of a tube"},
@@ -206,9 +230,13 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{"PriNegative", {"put", "a", "--pri", "-1"}, "--pri"},
         UsageCase{"BuryPri", {"bury", "1", "--pri", "4294967296"}, "--pri is from 0"},
         UsageCase{"StatsBoth", {"stats", "--tube", "t", "--job", "1"}, "exclude each other"},
-        UsageCase{"Interval", {"top", "--interval", "0.01"}, "--interval is from 0.1"},
+        UsageCase{"Interval",
+                  {"top", "--interval", "0.01"},
+                  "--interval: '0.01' is not a duration from 100ms to 1h"},
         UsageCase{"IntervalNoNumber", {"top", "--interval", "nan"}, "--interval: 'nan' is not"},
-        UsageCase{"Seconds", {"pause", "t", "x"}, "SECONDS: 'x' is not a whole number from 0 to"},
+        UsageCase{"Pause", {"pause", "t", "x"}, "DURATION: 'x' is not a duration: 90s, 15m,"},
+        UsageCase{"PausePart", {"pause", "t", "250ms"}, "'250ms' is not in whole seconds"},
+        UsageCase{"TimeoutNone", {"stats", "--timeout", "0"}, "is not a duration from 1ms to 7d"},
         UsageCase{"CountNegative", {"kick", "--tube", "t", "--count=-1"}, "--count: '-1' is not"},
         UsageCase{"CountTooLong",
                   {"kick", "--tube", "t", "--count", "18446744073709551616"},

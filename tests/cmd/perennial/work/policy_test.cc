@@ -25,13 +25,13 @@ TEST(Backoff, IsReadFromOneOrTwoNumbers) {
   };
   for (const Case& c :
        {Case{"10", 10, 3600}, Case{"10:60", 10, 60}, Case{"0:0", 0, 0}, Case{"7200", 7200, 7200},
-        Case{"5:5", 5, 5}, Case{"1:4294967295", 1, 4294967295}}) {
+        Case{"5:5", 5, 5}, Case{"1:4294967295", 1, 4294967295}, Case{"10s:1h30m", 10, 5400}}) {
     const Result<work::Backoff> backoff = parse_backoff(c.text);
     ASSERT_TRUE(backoff.ok()) << c.text;
     EXPECT_EQ(backoff->first_s, c.first_s) << c.text;
     EXPECT_EQ(backoff->cap_s, c.cap_s) << c.text;
   }
-  for (const char* text : {"", ":", "10:", ":10", "10:5", "-1", "1s", "1:2:3", "4294967296"}) {
+  for (const char* text : {"", ":", "10:", ":10", "10:5", "-1", "250ms", "1:2:3", "4294967296"}) {
     const Result<work::Backoff> backoff = parse_backoff(text);
     ASSERT_FALSE(backoff.ok()) << text;
     EXPECT_EQ(backoff.status().code(), StatusCode::InvalidArgument) << text;
