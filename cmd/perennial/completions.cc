@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "cmd/common/list.h"
+#include "cmd/common/tool/quiet.h"
 #include "cmd/perennial/subcommands.h"
 
 namespace perennial::tool {
@@ -65,7 +66,7 @@ std::string bash_value(const Flag& flag) {
 std::string bash_command(const Subcommand& command) {
   std::string out = fmt::format("    '{}'*)\n      case $before in\n", command.name);
   std::string options = "--help";
-  for (const Flag& flag : command.flags) {
+  for (const Flag& flag : all_flags(command)) {
     if (flag.is_argument()) {
       if (!flag.choices.empty()) options += fmt::format(" {}", fmt::join(flag.choices, " "));
       continue;
@@ -76,7 +77,7 @@ std::string bash_command(const Subcommand& command) {
     out += fmt::format("        {}) {} ;;\n", fmt::join(names, " | "), bash_value(flag));
   }
   out += fmt::format("        *)\n          words='{}'\n", options);
-  for (const Flag& flag : command.flags) {
+  for (const Flag& flag : all_flags(command)) {
     if (!flag.is_argument() || (flag.value != "DIR" && flag.value != "FILE")) continue;
     out += fmt::format("          [[ $word == -* ]] || {}\n", bash_value(flag));
   }
@@ -106,7 +107,7 @@ std::string zsh_value(const Flag& flag) {
 
 std::string zsh_command(const Subcommand& command, std::string_view last_word) {
   std::string out = fmt::format("    {})\n      _arguments '--help[Print the help]'", last_word);
-  for (const Flag& flag : command.flags) {
+  for (const Flag& flag : all_flags(command)) {
     const bool repeats = std::holds_alternative<std::vector<std::string>*>(flag.target);
     if (flag.is_argument()) {
       out += fmt::format(" \\\n        '{}:{}:{}'", repeats ? "*" : "", zsh_text(flag.name),
@@ -149,6 +150,46 @@ std::string zsh_function(const std::string& name, const std::vector<Subcommand>&
     for (const Group& each : groups) out += fmt::format("    {0}) _perennial_{0} ;;\n", each.name);
   }
   return out + "  esac\n}\n\n";
+}
+
+// Text in fish's single quotes.
+std::string fish_text(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "'";
+}
+
+// What fish offers for the value of an option, or in place of an argument.
+std::string fish_value(const Flag& flag) {
+  if (!flag.choices.empty()) return fmt::format(" -a '{}'", fmt::join(flag.choices, " "));
+  if (flag.value == "DIR") return " -a '(__fish_complete_directories)'";
+  return flag.value == "FILE" ? " -F" : "";
+}
+
+std::string fish_flag(const Flag& flag, const std::string& begin) {
+  if (flag.is_argument()) {
+    const std::string value = fish_value(flag);
+    return value.empty() ? "" : begin + value + "\n";
+  }
+  std::string out = begin;
+  for (const std::string& name : names_of(flag)) {
+    out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  }
+  if (!flag.value.empty() || !flag.choices.empty())
+    out += (flag.value == "FILE" ? " -r" : " -x") + fish_value(flag);
+  return out + " -d " + fish_text(flag.help) + "\n";
+}
+
+std::string fish_words(const std::vector<NextWord>& words, const std::string& group) {
+  std::string out;
+  for (const NextWord& word : words) {
+    out += fmt::format("complete -c perennial -n '__perennial_behind {}' -a {} -d {}\n", group,
+                       word.text, fish_text(word.summary));
+  }
+  return out;
 }
 
 }  // namespace
@@ -197,6 +238,36 @@ std::string zsh_completions(const std::vector<Subcommand>& commands,
   return out + "_perennial \"$@\"\n";
 }
 
+std::string fish_completions(const std::vector<Subcommand>& commands,
+                             const std::vector<Group>& groups) {
+  std::string out =
+      "# Completions of perennial for fish. Made by: perennial completions fish\n\n"
+      "# Whether the words before the cursor begin with these.\n"
+      "function __perennial_in\n"
+      "  set -l words (commandline -opc)\n"
+      "  set -e words[1]\n"
+      "  test (count $words) -ge (count $argv); or return 1\n"
+      "  for i in (seq (count $argv))\n"
+      "    test \"$words[$i]\" = \"$argv[$i]\"; or return 1\n"
+      "  end\n"
+      "end\n\n"
+      "# Whether there are no others.\n"
+      "function __perennial_behind\n"
+      "  test (count (commandline -opc)) -eq (math (count $argv) + 1); and __perennial_in $argv\n"
+      "end\n\n"
+      "complete -c perennial -f\n";
+  out += fish_words(words_of(commands, groups, ""), "");
+  for (const Group& group : groups)
+    out += fish_words(words_of(commands, groups, group.name), group.name);
+  for (const Subcommand& command : commands) {
+    const std::string begin =
+        fmt::format("complete -c perennial -n '__perennial_in {}'", command.name);
+    out += fmt::format("{} -l help -d 'Print the help'\n", begin);
+    for (const Flag& flag : all_flags(command)) out += fish_flag(flag, begin);
+  }
+  return out;
+}
+
 namespace {
 
 struct CompletionsOptions {
@@ -212,24 +283,27 @@ Subcommand completions_command() {
       .summary = "Print the completions for a shell",
       .about =
           "Prints a file that lets the shell complete commands, options, directories and "
-          "files. The package installs both; without it put the output where your shell looks "
+          "files. The package installs all of them; without it put the output where your shell "
+          "looks "
           "for it.",
       .examples =
           "  perennial completions bash > ~/.local/share/bash-completion/completions/"
           "perennial\n"
-          "  perennial completions zsh > ~/.zfunc/_perennial\n",
+          "  perennial completions zsh > ~/.zfunc/_perennial\n"
+          "  perennial completions fish > ~/.config/fish/completions/perennial.fish\n",
       .flags = {{.name = "SHELL",
                  .value = "",
                  .help = "The shell",
                  .target = &options->shell,
                  .required = true,
-                 .choices = {"bash", "zsh"}}},
+                 .choices = {"bash", "zsh", "fish"}}},
       .run =
           [options] {
             const std::vector<Subcommand> commands = all_commands();
-            const bool bash = options->shell == "bash";
-            const std::string text = bash ? bash_completions(commands, all_groups())
-                                          : zsh_completions(commands, all_groups());
+            const std::vector<Group> groups = all_groups();
+            const std::string text = options->shell == "bash"  ? bash_completions(commands, groups)
+                                     : options->shell == "zsh" ? zsh_completions(commands, groups)
+                                                               : fish_completions(commands, groups);
             std::fputs(text.c_str(), stdout);
             return Status();
           },

@@ -52,6 +52,8 @@ install(FILES ${documents_dir}/completions/perennial.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME perennial)
 install(FILES ${documents_dir}/completions/_perennial
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES ${documents_dir}/completions/perennial.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 # For Prometheus and Grafana, which may be on another machine.
 install(FILES ${CMAKE_SOURCE_DIR}/etc/prometheus/perennial.rules.yml
   DESTINATION ${CMAKE_INSTALL_DATADIR}/perennial/prometheus)

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cmd/common/tool/quiet.h"
 #include "cmd/perennial/completions.h"
 #include "cmd/perennial/manual.h"
 #include "cmd/perennial/subcommands.h"
@@ -52,6 +53,7 @@ class Documents : public testing::Test {
     files[documents / "man" / "perennial-bench-plot.1"] = ".so man1/perennial-bench.1\n";
     files[documents / "completions" / "perennial.bash"] = bash_completions(commands_, groups_);
     files[documents / "completions" / "_perennial"] = zsh_completions(commands_, groups_);
+    files[documents / "completions" / "perennial.fish"] = fish_completions(commands_, groups_);
     return files;
   }
 
@@ -88,7 +90,7 @@ TEST_F(Documents, EveryCommandExplainsItself) {
     EXPECT_FALSE(command.summary.empty() || command.summary.ends_with('.'));
     EXPECT_TRUE(command.about.ends_with('.'));
     EXPECT_NE(command.examples.find("perennial " + command.name), std::string::npos);
-    for (const Flag& flag : command.flags) {
+    for (const Flag& flag : all_flags(command)) {
       EXPECT_FALSE(flag.help.empty() || flag.help.ends_with('.')) << flag.name;
     }
   }
@@ -105,6 +107,7 @@ TEST_F(Documents, BashCompletesCommandsAndOptions) {
       {"bench cycle-d", "cycle-deep"},
       {"bench put --in", "--in-flight --insecure-token"},
       {"completions z", "zsh"},
+      {"flush --qu", "--quiet"},
       {"import-binlog --dry", "--dry-run"},
       {"import-binlog --from /us", "/usr"},
       {"import-binlog --dry-run --j", "--json"},
@@ -115,6 +118,25 @@ TEST_F(Documents, BashCompletesCommandsAndOptions) {
 
 TEST_F(Documents, ZshTakesItsCompletions) {
   output_of("zsh -n " + (documents / "completions" / "_perennial").string());
+}
+
+TEST_F(Documents, FishCompletesCommandsAndOptions) {
+  struct Case {
+    std::string words;
+    std::string want;
+  };
+  const Case cases[] = {
+      {"import-b", "import-binlog"}, {"set t", "tube"},         {"bench cycle-d", "cycle-deep"},
+      {"completions z", "zsh"},      {"flush --qu", "--quiet"}, {"set tube --tri", "--tries"},
+      {"put --until r", "reserved"},
+  };
+  for (const Case& each : cases) {
+    const std::string offered =
+        output_of("HOME=/nonexistent fish --no-config -c 'source " +
+                  (documents / "completions" / "perennial.fish").string() +
+                  "; complete -C \"perennial " + each.words + "\"' 2>/dev/null");
+    EXPECT_EQ(offered.substr(0, offered.find_first_of("\t\n")), each.want) << each.words;
+  }
 }
 
 }  // namespace
