@@ -13,6 +13,7 @@
 
 #include "cmd/perennial/subcommands.h"
 #include "tests/cmd/perennial/capture.h"
+#include "tests/cmd/perennial/command_lines.h"
 #include "tests/cmd/perennial/tool_process.h"
 #include "tests/support/server_process.h"
 
@@ -22,67 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using support::ServerProcess;
 using testing::HasSubstr;
-
-// What a run needs besides its arguments.
-enum class Needs { Server, DataDir, Nothing };
-
-struct Case {
-  std::string command;
-  // SERVER and OTHER stand for two servers, DATA for the directory of one that was stopped, and DIR
-  // for one that is there. Empty: only the help is tried, for the reason behind it.
-  std::string line;
-  Needs needs = Needs::Server;
-};
-
-// A row for each subcommand: Output.EverySubcommandHasARow.
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
-      {"stats", "stats --server SERVER"},
-      {"tubes", "tubes --server SERVER"},
-      {"top", "top --once --interval 0.1 --server SERVER"},
-      {"put", "put hello --server SERVER"},
-      {"peek", "peek 1 --body --server SERVER"},
-      {"kick", "kick --tube default --count 1 --server SERVER"},
-      {"bury", "bury 2 --server SERVER"},
-      {"delete", "delete 3 --server SERVER"},
-      {"pause", "pause default 1 --server SERVER"},
-      {"drain", "drain --server SERVER"},
-      {"undrain", "undrain --server SERVER"},
-      {"list", "list default --server SERVER"},
-      {"set job", "set job 4 --pri 7 --server SERVER"},
-      {"flush", "flush default --server SERVER"},
-      {"move", "move default other --server SERVER"},
-      {"set tube", "set tube default --tries 5 --server SERVER"},
-      {"work", "work --tube default --dry-run --server SERVER -- cat"},
-      {"dump", "dump --data-dir DATA", Needs::DataDir},
-      {"load", "load --data-dir DIR/new --from DIR/dump", Needs::DataDir},
-      {"check", "check --data-dir DATA", Needs::DataDir},
-      {"repair", "repair --yes --data-dir DATA", Needs::DataDir},
-      {"checkpoint create", "checkpoint create --server SERVER"},
-      {"checkpoint list", "checkpoint list --data-dir DATA", Needs::DataDir},
-      {"checkpoint verify", "checkpoint verify DATA/checkpoints/*Z", Needs::DataDir},
-      {"checkpoint prune", "checkpoint prune --keep 9 --data-dir DATA", Needs::DataDir},
-      {"restore", "restore --from DATA/checkpoints/*Z --to DIR/back", Needs::DataDir},
-      {"migrate", "migrate --data-dir DATA", Needs::DataDir},
-      {"token new", "token new --user mailer", Needs::Nothing},
-      {"users check", "users check --config DIR/empty.yaml", Needs::DataDir},
-      {"import-binlog", "import-binlog --dry-run --from DIR/binlog", Needs::DataDir},
-      {"export-beanstalkd", "export-beanstalkd --dry-run --to OTHER --server SERVER"},
-      {"cluster status", "", Needs::Nothing},  // These need a cluster.
-      {"cluster handover", "", Needs::Nothing},
-      {"cluster init", "", Needs::Nothing},
-      {"cluster recover", "", Needs::Nothing},
-      {"cluster verify", "", Needs::Nothing},
-      {"cluster resign", "", Needs::Nothing},
-      {"cluster pause", "", Needs::Nothing},
-      {"cluster resume", "", Needs::Nothing},
-      {"cluster repair", "", Needs::Nothing},
-      {"bench", "bench --list", Needs::Nothing},
-      {"manual", "manual", Needs::Nothing},
-      {"completions", "completions bash", Needs::Nothing},
-  };
-  return all;
-}
 
 std::string program(const std::string& name) {
   return fs::read_symlink("/proc/self/exe").replace_filename(name).string();
@@ -101,26 +41,6 @@ void expect_failure(const std::string& line, const std::string& dir) {
   EXPECT_THAT(said, HasSubstr("write the output: ")) << line;
 }
 
-std::string filled_in(std::string line, const ServerProcess& server, const std::string& other) {
-  const std::pair<std::string, std::string> words[] = {{"SERVER", server.address()},
-                                                       {"OTHER", other},
-                                                       {"DATA", server.data_dir()},
-                                                       {"DIR", server.dir()}};
-  for (const auto& [word, value] : words) {
-    for (size_t at = line.find(word); at != std::string::npos; at = line.find(word))
-      line.replace(at, word.size(), value);
-  }
-  return line;
-}
-
-TEST(Output, EverySubcommandHasARow) {
-  for (const Subcommand& command : all_commands()) {
-    const auto named = [&](const Case& one) { return one.command == command.name; };
-    EXPECT_EQ(std::ranges::count_if(cases(), named), 1)
-        << command.name << ": add a line for it to cases()";
-  }
-}
-
 TEST(Output, HelpThatIsNotWrittenIsAFailure) {
   const support::TempDir dir;
   expect_failure(support::tool_path() + " --help", dir.path());
@@ -136,25 +56,21 @@ TEST(Output, AResultThatIsNotWrittenIsAFailure) {
   ServerProcess other;
   ASSERT_TRUE(server.start().ok());
   ASSERT_TRUE(other.start().ok());
-  const auto line_of = [&](const Case& one) {
-    return support::tool_path() + " " + filled_in(one.line, server, other.address());
+  const auto line_of = [&](const CommandLine& one) {
+    return support::tool_path() + " " +
+           filled_in(one.line,
+                     {server.address(), other.address(), server.data_dir(), server.dir()});
   };
   for (int i = 0; i < 9; ++i) {
     ASSERT_EQ(support::run_tool({"put", "body", "--server", server.address()}).code, 0);
   }
-  for (const Case& one : cases()) {
+  for (const CommandLine& one : command_lines()) {
     if (one.line.empty() || one.needs == Needs::DataDir) continue;
     expect_failure(line_of(one), server.dir());
   }
   ASSERT_EQ(server.terminate()->code, 0);
-  const support::ToolRun dumped = support::run_tool({"dump", "--data-dir", server.data_dir()});
-  ASSERT_EQ(dumped.code, 0) << dumped.err;
-  std::ofstream(server.dir() + "/dump") << dumped.out;
-  std::ofstream(server.dir() + "/empty.yaml") << "{}\n";
-  fs::create_directory(server.dir() + "/binlog");
-  std::ofstream(server.dir() + "/binlog/binlog.1", std::ios::binary)
-      << std::string("\x07\0\0\0", 4);
-  for (const Case& one : cases()) {
+  prepare_data_dir(server.data_dir(), server.dir());
+  for (const CommandLine& one : command_lines()) {
     if (one.line.empty() || one.needs != Needs::DataDir) continue;
     expect_failure(line_of(one), server.dir());
   }
