@@ -9,6 +9,7 @@
 
 #include "cmd/common/tool/progress.h"
 #include "cmd/perennial/checkpoints/commands.h"
+#include "cmd/perennial/output/readable.h"
 #include "store/checkpoint/checkpoint.h"
 #include "store/disk/identity.h"
 
@@ -19,13 +20,6 @@ using nlohmann::ordered_json;
 using store::CheckpointEntry;
 using store::CheckpointManifest;
 using store::CheckpointOwner;
-
-std::string size_text(uint64_t bytes) {
-  if (bytes < 10'000) return fmt::format("{} B", bytes);
-  if (bytes < 10'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
-  if (bytes < 10'000'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-  return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
-}
 
 // At most two units, the larger one first.
 std::string age_text(Nanos age) {

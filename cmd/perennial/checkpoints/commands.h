@@ -7,6 +7,7 @@
 
 #include "cmd/common/tool/server_connection.h"
 #include "cmd/common/tool/subcommand.h"
+#include "cmd/perennial/arguments/consent.h"
 #include "cmd/perennial/checkpoints/checkpoint_place.h"
 #include "engine/types/status.h"
 
@@ -44,11 +45,12 @@ Status checkpoint_verify(const CheckpointVerifyOptions& options);
 struct CheckpointPruneOptions {
   CheckpointPlace place;
   uint64_t keep = 0;
-  bool json = false;
+  Consent consent = {};
 };
 
 // perennial checkpoint prune: removes old and partial checkpoints of one data directory, or of each
-// database in a directory separately. Prints what it removed.
+// database in a directory separately. Asks before, and prints what it removed. Fails as decide()
+// does, too.
 Status checkpoint_prune(const CheckpointPruneOptions& options);
 
 struct RestoreOptions {

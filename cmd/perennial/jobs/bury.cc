@@ -1,6 +1,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -8,7 +9,6 @@
 #include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/each_job.h"
-#include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
 namespace {
@@ -17,6 +17,7 @@ struct BuryOptions {
   ServerAddress server = {};
   std::vector<std::string> ids;
   std::optional<uint64_t> priority;  // None: each job keeps its own.
+  bool json = false;
 };
 
 constexpr std::string_view no_such_job = "there is no such job";
@@ -85,20 +86,19 @@ Status bury(const BuryOptions& options) {
     return {StatusCode::InvalidArgument, fmt::format("--pri is from 0 to {}", u32_max)};
   Result<ServerConnection> server = open_server(options.server);
   if (!server.ok()) return server.take_status();
-  size_t failed = 0;
+  EachJobReport report("bury", "buried", options.json);
   for (const JobId id : *ids) {
     Status buried = bury_one(*server, id, options.priority);
     if (buried.ok()) {
-      fmt::print("buried {}\n", id);
+      report.succeeded(id);
       // NOT_FOUND is about this job, not about the server.
     } else if (buried.code() == StatusCode::NotFound) {
-      ++failed;
-      complain("bury", fmt::format("job {}: {}", id, buried.message()));
+      report.failed(id, buried.message());
     } else {
-      return buried;
+      return report.finish(std::move(buried));
     }
   }
-  return count_failures(failed, ids->size());
+  return report.finish({});
 }
 
 }  // namespace
@@ -126,6 +126,7 @@ Subcommand bury_command() {
               {"ID", "ID", "The numbers of the jobs", &options->ids, true},
               server_flag(options->server),
               {"--pri", "N", "A new priority; without it each keeps its own", &options->priority},
+              {"--json", "", "Report as JSON", &options->json},
           }),
       .run = [options] { return bury(*options); },
   };

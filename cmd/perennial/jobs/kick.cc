@@ -4,12 +4,15 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/arguments/consent.h"
 #include "cmd/perennial/arguments/protocol_option.h"
 #include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/each_job.h"
 #include "cmd/perennial/jobs/tube_walk.h"
+#include "cmd/perennial/output/json.h"
 
 namespace perennial::tool {
 namespace {
@@ -22,6 +25,7 @@ struct KickOptions {
   bool all = false;  // Perennial only, as are the states and ranges of these jobs.
   std::optional<std::string> states = {};
   std::optional<std::string> match = {};
+  Consent consent = {};  // It asks before a walk.
 };
 
 bool is_walk(const KickOptions& options) {
@@ -32,6 +36,8 @@ Status check(const KickOptions& options) {
   const bool by_tube = !options.tube.empty() || options.count || is_walk(options);
   if (by_tube != options.ids.empty())
     return {StatusCode::InvalidArgument, "give the ids of jobs, or --tube with --count or --all"};
+  if (options.consent.dry_run && !is_walk(options))
+    return {StatusCode::InvalidArgument, "--dry-run goes with --all, --state and --match"};
   if (!by_tube) return {};
   if (options.count && is_walk(options))
     return {StatusCode::InvalidArgument, "--count does not go with --all, --state and --match"};
@@ -50,12 +56,17 @@ Status kick_all(const KickOptions& options) {
   if (!read.ok()) return read;
   if (command.states.holds(JobState::Ready) || command.states.holds(JobState::Reserved))
     return {StatusCode::InvalidArgument, "--state: only buried and delayed jobs can be kicked"};
-  const Result<uint64_t> kicked = run_tube_walk(
-      options.server,
-      {.command = command, .tube = options.tube, .needed = needed, .success = Word::KickedCount});
-  if (!kicked.ok()) return kicked.status();
-  fmt::print("kicked {} jobs\n", *kicked);
-  return {};
+  return run_tube_walk(
+      options.server, options.consent,
+      {.command = command,
+       .tube = options.tube,
+       .needed = needed,
+       .success = Word::KickedCount,
+       .states = command.states,
+       .match = command.match,
+       .verb = "kick",
+       .done = "kicked",
+       .line = [](uint64_t count) { return fmt::format("kicked {} jobs\n", count); }});
 }
 
 Status kick_tube(ServerConnection& server, const KickOptions& options) {
@@ -65,7 +76,11 @@ Status kick_tube(ServerConnection& server, const KickOptions& options) {
   const Result<wire::ClientReply> reply = server.ask(Kick{static_cast<uint32_t>(*options.count)});
   if (!reply.ok()) return reply.status();
   if (!reply->is(Word::KickedCount)) return unexpected(*reply, "kick");
-  fmt::print("kicked {} jobs\n", reply->number);
+  if (options.consent.json) {
+    print_result({{"tube", options.tube}, {"kicked", reply->number}});
+  } else {
+    fmt::print("kicked {} jobs\n", reply->number);
+  }
   return {};
 }
 
@@ -86,7 +101,8 @@ Status kick(const KickOptions& options) {
                       .reason =
                           [](std::string_view state) {
                             return fmt::format("is {}, neither buried nor delayed", state);
-                          }});
+                          },
+                      .json = options.consent.json});
 }
 
 }  // namespace
@@ -104,25 +120,27 @@ Subcommand kick_command() {
           "With --all all buried and delayed jobs of the tube, with --state only those in one of "
           "the two states, and with --match only those whose age, priority, number of "
           "reservations or of timeouts is in the ranges given: 3-5, 3-, -5 or 3. A beanstalkd has "
-          "no such command.\n\n"
+          "no such command. These three ask before, with the number of jobs; a script gives "
+          "--yes.\n\n"
           "Several ids are all tried; each that fails is a line on standard error, and the exit "
           "code is then 1.",
       .examples =
           "  perennial kick 4711 4712\n"
           "  perennial kick --tube mail --count 100\n"
-          "  perennial kick --tube mail --all\n"
-          "  perennial kick --tube mail --state buried --match age=-1h,reserves=-3\n",
-      .flags =
-          with_server_flags(options->server,
-                            {
-                                {"ID", "ID", "The numbers of the jobs", &options->ids},
-                                server_flag(options->server),
-                                {"--tube", "TUBE", "Jobs of this tube", &options->tube},
-                                {"--count", "N", "At most so many", &options->count},
-                                {"--all", "", "All that can be kicked", &options->all},
-                                option_flag("state", "Only jobs in these states", options->states),
-                                option_flag("match", "Only jobs in these ranges", options->match),
-                            }),
+          "  perennial kick --tube mail --all --yes\n"
+          "  perennial kick --tube mail --state buried --match age=-1h,reserves=-3 --dry-run\n",
+      .flags = with_server_flags(
+          options->server,
+          with_consent_flags(options->consent,
+                             {
+                                 {"ID", "ID", "The numbers of the jobs", &options->ids},
+                                 server_flag(options->server),
+                                 {"--tube", "TUBE", "Jobs of this tube", &options->tube},
+                                 {"--count", "N", "At most so many", &options->count},
+                                 {"--all", "", "All that can be kicked", &options->all},
+                                 option_flag("state", "Only jobs in these states", options->states),
+                                 option_flag("match", "Only jobs in these ranges", options->match),
+                             })),
       .run = [options] { return kick(*options); },
   };
 }

@@ -12,6 +12,7 @@
 #include "cmd/perennial/arguments/protocol_option.h"
 #include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/job_list.h"
+#include "cmd/perennial/jobs/job_pages.h"
 #include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
@@ -21,6 +22,7 @@ struct ListOptions {
   ServerAddress server = {};
   std::string tube;  // "*": all tubes.
   std::optional<std::string> states = {};
+  std::optional<std::string> match = {};
   std::optional<std::string> key = {};
   uint64_t after = 0;
   uint64_t limit = 100;  // 0: none.
@@ -46,12 +48,28 @@ Result<ListJobs> read_list(const ListOptions& options, ExtensionSet& needed) {
   return command;
 }
 
-Result<JobList> ask_page(ServerConnection& server, const ListJobs& command) {
-  const Result<wire::ClientReply> reply = server.ask(command);
-  if (!reply.ok()) return reply.status();
-  if (reply->is(Word::NotFound)) return no_tube(server, command.tube);
-  if (!reply->is(Word::Ok)) return unexpected(*reply, "list-jobs");
-  return parse_job_list(reply->text);
+// The ranges, in the words of flush.
+Result<JobMatch> read_match(const ListOptions& options) {
+  FlushTube flush;
+  ExtensionSet of_flush;
+  Status read = read_options<FlushTube>({{"match", options.match}}, flush, of_flush);
+  if (!read.ok()) return read;
+  return flush.match;
+}
+
+// Asks for a page, and leaves out what does not fit and what is behind the last job that is wanted.
+Result<JobList> ask_fitting(ServerConnection& server, ListJobs& command, const JobMatch& match,
+                            uint64_t left) {
+  // Without ranges each job of a page is shown.
+  command.count.value = match.is_set() ? list_count_max : std::min<uint64_t>(left, list_count_max);
+  Result<JobList> page = ask_page(server, command);
+  if (!page.ok()) return page;
+  if (Status kept = keep_matching(server, match, page->jobs); !kept.ok()) return kept;
+  if (page->jobs.size() > left) {
+    page->jobs.resize(left);
+    page->cursor = page->jobs.back().count("id");
+  }
+  return page;
 }
 
 // Prints jobs as they come, because there may be millions.
@@ -87,6 +105,8 @@ Status list(const ListOptions& options) {
   ExtensionSet needed = ExtensionSet().with(Extension::ListJobs);
   Result<ListJobs> command = read_list(options, needed);
   if (!command.ok()) return command.take_status();
+  const Result<JobMatch> match = read_match(options);
+  if (!match.ok()) return match.status();
   Result<ServerConnection> server = open_server(options.server);
   if (!server.ok()) return server.take_status();
   if (Status known = require_extensions(*server, needed); !known.ok()) return known;
@@ -94,8 +114,7 @@ Status list(const ListOptions& options) {
   uint64_t left = options.limit == 0 ? UINT64_MAX : options.limit;
   bool begun = false;
   do {
-    command->count.value = std::min<uint64_t>(left, list_count_max);
-    const Result<JobList> page = ask_page(*server, *command);
+    const Result<JobList> page = ask_fitting(*server, *command, *match, left);
     // A tube that ends between two pages has no more jobs.
     const bool is_missing = !page.ok() && page.status().code() == StatusCode::NotFound;
     if (!page.ok() && !(begun && is_missing)) return page.status();
@@ -123,6 +142,10 @@ Subcommand list_command() {
           "are "
           "reserved as may be; in JSON its state is 'ready', and 'parked' is true. Bodies are not "
           "shown: 'perennial peek ID' shows one.\n\n"
+          "--state and --match take what they take in 'perennial flush', 'move' and 'kick': with "
+          "--match only jobs whose age, priority, number of reservations or of timeouts "
+          "is in the ranges given. The tool picks them out itself, so it reads all jobs of the "
+          "tube.\n\n"
           "The server looks at the jobs page by page, and serves others in between, so a list of "
           "many jobs is not one moment. If there are more jobs than --limit, the last line, on "
           "standard error, says how to go on; with --json it is 'cursor', which is 0 at the end. "
@@ -132,15 +155,18 @@ Subcommand list_command() {
           "  perennial list mail --state buried,delayed --limit 0\n"
           "  # Which job has the key?\n"
           "  perennial list mail --idp welcome-42\n"
-          "  # Delete the buried jobs that were tried more than ten times:\n"
+          "  # What 'perennial flush' with the same flags would delete:\n"
+          "  perennial list mail --state buried --match reserves=10-\n"
+          "  # Delete the buried jobs with large bodies:\n"
           "  perennial list mail --state buried --limit 0 --json |\n"
-          "    jq '.jobs[] | select(.reserves > 10).id' | xargs perennial delete\n",
+          "    jq '.jobs[] | select(.bytes > 10000).id' | xargs perennial delete --yes\n",
       .flags =
           with_server_flags(options->server,
                             {
                                 {"TUBE", "TUBE", "The tube; '*': all tubes", &options->tube, true},
                                 server_flag(options->server),
                                 option_flag("state", "Only jobs in these states", options->states),
+                                option_flag("match", "Only jobs in these ranges", options->match),
                                 {"--idp", "KEY", "Only the job that has this key", &options->key},
                                 {"--after", "ID", "Only jobs with higher ids", &options->after},
                                 {"--limit", "N", "At most so many jobs; 0: all", &options->limit},

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/arguments/consent.h"
 #include "cmd/perennial/arguments/protocol_option.h"
 #include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/tube_walk.h"
@@ -20,6 +21,7 @@ struct MoveOptions {
   std::optional<std::string> states = {};
   std::optional<std::string> match = {};
   std::optional<uint64_t> count = {};
+  Consent consent = {};
 };
 
 Result<MoveTube> read_move(const MoveOptions& options, ExtensionSet& needed) {
@@ -44,12 +46,21 @@ Status move_jobs(const MoveOptions& options) {
   ExtensionSet needed = ExtensionSet().with(Extension::MoveTube);
   const Result<MoveTube> command = read_move(options, needed);
   if (!command.ok()) return command.status();
-  const Result<uint64_t> moved = run_tube_walk(
-      options.server,
-      {.command = *command, .tube = options.from, .needed = needed, .success = Word::Moved});
-  if (!moved.ok()) return moved.status();
-  fmt::print("{}: moved {} jobs to {}\n", options.from, *moved, options.to);
-  return {};
+  return run_tube_walk(options.server, options.consent,
+                       {.command = *command,
+                        .tube = options.from,
+                        .needed = needed,
+                        .success = Word::Moved,
+                        .states = command->states,
+                        .match = command->match,
+                        .count_max = command->count.value,
+                        .verb = "move",
+                        .to = options.to,
+                        .done = "moved",
+                        .line = [&options](uint64_t count) {
+                          return fmt::format("{}: moved {} jobs to {}\n", options.from, count,
+                                             options.to);
+                        }});
 }
 
 }  // namespace
@@ -64,31 +75,34 @@ Subcommand move_command() {
           "only those in these states; jobs that workers have reserved stay. With --match only "
           "those "
           "whose age, priority, number of reservations or of timeouts is in the ranges "
-          "given: 3-5, 3-, -5 or 3. With --count only so many, those with the lowest ids.\n\n"
+          "given: 3-5, 3-, -5 or 3. With --count only so many, those with the lowest ids. It asks "
+          "before, with the number of jobs; a script gives --yes.\n\n"
           "A job keeps its id, body, priority, ttr and counters. Its attempts begin anew, and it "
           "loses its key and its expiry. Jobs that are put meanwhile stay. Millions of jobs take a "
           "while, in which the server serves others; if the connection ends before, run it again. "
           "A beanstalkd has no such command.",
       .examples =
           "  # One job first, to see whether it is done now:\n"
-          "  perennial move mail-dead mail --count 1\n"
+          "  perennial move mail-dead mail --count 1 --yes\n"
           "  perennial move mail-dead mail\n"
           "  # What was put in the last hour:\n"
-          "  perennial move mail-dead mail --match age=-1h\n",
+          "  perennial move mail-dead mail --match age=-1h --dry-run\n",
       .flags = with_server_flags(
           options->server,
-          {
-              {"TUBE", "TUBE", "The tube that has the jobs", &options->from, true},
-              {"TO", "TUBE", "The tube that gets them", &options->to, true},
-              server_flag(options->server),
-              option_flag("state", "Only jobs in these states", options->states),
-              option_flag("match", "Only jobs in these ranges", options->match),
-              {.name = "--count",
-               .value = "N",
-               .help = "At most so many",
-               .target = &options->count,
-               .lowest = 1},
-          }),
+          with_consent_flags(
+              options->consent,
+              {
+                  {"TUBE", "TUBE", "The tube that has the jobs", &options->from, true},
+                  {"TO", "TUBE", "The tube that gets them", &options->to, true},
+                  server_flag(options->server),
+                  option_flag("state", "Only jobs in these states", options->states),
+                  option_flag("match", "Only jobs in these ranges", options->match),
+                  {.name = "--count",
+                   .value = "N",
+                   .help = "At most so many",
+                   .target = &options->count,
+                   .lowest = 1},
+              })),
       .run = [options] { return move_jobs(*options); },
   };
 }

@@ -108,8 +108,11 @@ Result<int> put(const PutOptions& options) {
   // The body of a put with options that the server does not know would be run as commands.
   if (Status known = require_extensions(*server, request->needed); !known.ok()) return known;
   if (Status used = use_tube(*server, options.tube); !used.ok()) return used;
-  Putter putter(*server, options.tube, std::move(request->put), options.lines);
-  if (Status done = put_body(putter, options, file); !done.ok()) return done;
+  Putter putter(*server, options.tube, std::move(request->put),
+                {.has_lines = options.lines, .json = options.json});
+  Status done = put_body(putter, options, file);
+  if (options.json) putter.report();
+  if (!done.ok()) return done;
   return putter.is_duplicate() ? common::exit_duplicate : common::exit_clean;
 }
 
@@ -162,6 +165,7 @@ Subcommand put_command() {
               option_flag("delay", "How long before it becomes ready", options->delay),
               option_flag("ttr", "How long a worker may hold it", options->ttr),
               {"--lines", "", "Each line of the body is a job", &options->lines},
+              {"--json", "", "Report as JSON, when all is put", &options->json},
               option_flag("idp", "Put it only if no job of the tube has this key", options->idp),
               until_flag(options->until),
               option_flag("tries", "It is dead after so many failed attempts", options->tries),

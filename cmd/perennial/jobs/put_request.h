@@ -21,6 +21,7 @@ struct PutOptions {
   std::string delay = "0";
   std::string ttr = "60";
   bool lines = false;
+  bool json = false;
   // Options of the protocol, as they were given.
   std::optional<std::string> idp = {};
   std::optional<std::string> until = {};

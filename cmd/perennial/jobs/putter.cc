@@ -6,10 +6,13 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/output/json.h"
 #include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
@@ -71,26 +74,45 @@ Status Putter::say_what_drains() {
 }
 
 void Putter::take(const wire::ClientReply& reply) {
-  if (reply.is(Word::Inserted)) {
-    fmt::print("{}\n", reply.number);
-    if (!reply.text.empty()) report_duplicate(reply);
-    return;
-  }
+  if (reply.is(Word::Inserted)) return take_inserted(reply);
   ++failures_;
   const std::string message = refusal(reply);
-  if (has_lines_) complain("put", fmt::format("line {}: {}", answered_, message));
+  if (format_.json) refused_.push_back({answered_, message});
+  if (format_.has_lines && !format_.json)
+    complain("put", fmt::format("line {}: {}", answered_, message));
   is_draining_ = is_draining_ || reply.is(Word::Draining);
   const bool final = reply.is(Word::Draining) || reply.is(Word::OutOfMemory);
-  if (final || !has_lines_) ended_ = Status(StatusCode::Io, message);
+  if (final || !format_.has_lines) ended_ = Status(StatusCode::Io, message);
 }
 
-void Putter::report_duplicate(const wire::ClientReply& reply) {
-  is_duplicate_ = true;
+void Putter::take_inserted(const wire::ClientReply& reply) {
+  if (!format_.json) fmt::print("{}\n", reply.number);
   std::string state = reply.text;
   std::ranges::transform(state, state.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (format_.json) inserted_.push_back({reply.number, state});
+  if (state.empty()) return;
+  is_duplicate_ = true;
+  if (format_.json) return;
   complain("put", fmt::format("nothing was put: job {} has the key already, and is {}",
                               reply.number, state));
+}
+
+void Putter::report() const {
+  auto jobs = nlohmann::ordered_json::array();
+  for (const Inserted& job : inserted_) {
+    nlohmann::ordered_json out = {{"id", json_id(job.id)}, {"duplicate", !job.state.empty()}};
+    if (!job.state.empty()) out["state"] = job.state;
+    jobs.push_back(std::move(out));
+  }
+  auto errors = nlohmann::ordered_json::array();
+  for (const Refused& refused : refused_) {
+    nlohmann::ordered_json out;
+    if (format_.has_lines) out["line"] = refused.line;
+    out["message"] = refused.message;
+    errors.push_back(std::move(out));
+  }
+  print_result({{"tube", tube_}, {"jobs", std::move(jobs)}, {"errors", std::move(errors)}});
 }
 
 }  // namespace perennial::tool

@@ -25,6 +25,7 @@ struct SetJobOptions {
   std::optional<std::string> tries = {};
   std::optional<std::string> backoff = {};
   std::optional<std::string> dead = {};
+  bool json = false;
 };
 
 // What is to be changed, without an id.
@@ -68,7 +69,8 @@ Status set_jobs(const SetJobOptions& options) {
                             return *command;
                           },
                       .success = Word::Set,
-                      .reason = why_without_delay});
+                      .reason = why_without_delay,
+                      .json = options.json});
 }
 
 }  // namespace
@@ -108,6 +110,7 @@ Subcommand set_job_command() {
               option_flag("tries", "It is dead after so many failed attempts; '-'", options->tries),
               option_flag("backoff", "Its delay after each failed attempt; '-'", options->backoff),
               option_flag("dead", "It moves to this tube when it is dead; '-'", options->dead),
+              {"--json", "", "Report as JSON", &options->json},
           }),
       .run = [options] { return set_jobs(*options); },
   };

@@ -1,13 +1,13 @@
 #include "store/offline/repair.h"
 
 #include <cstdio>
-#include <iostream>
 #include <memory>
 
 #include <absl/time/clock.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/arguments/consent.h"
 #include "cmd/perennial/checkpoints/checkpoint_choice.h"
 #include "cmd/perennial/offline/commands.h"
 #include "cmd/perennial/offline/salvage_report.h"
@@ -49,14 +49,6 @@ nlohmann::ordered_json plan_json(const store::Repair& repair) {
   return out;
 }
 
-// Asks on the terminal. Without one the answer is no.
-bool is_agreed() {
-  if (::isatty(STDIN_FILENO) != 1) return false;
-  fmt::print(stderr, "Replace the database by this? Type yes: ");
-  std::string answer;
-  return std::getline(std::cin, answer) && answer == "yes";
-}
-
 }  // namespace
 
 Status repair(const RepairOptions& options, int fd) {
@@ -76,10 +68,15 @@ Status repair(const RepairOptions& options, int fd) {
     print_plan(out, repair);
     if (Status shown = out.finish(); !shown.ok()) return shown;
   }
-  if (!options.yes && !is_agreed()) {
+  const Result<bool> agreed =
+      options.yes
+          ? Result<bool>(true)
+          : ask_person(fmt::format("replace the database in {} by a new one with these jobs",
+                                   options.data_dir));
+  if (!agreed.ok() || !*agreed) {
     if (options.json) out.add(json.dump(2) + "\n");
     if (Status shown = out.finish(); !shown.ok()) return shown;
-    return {StatusCode::InvalidArgument, "nothing was changed: run it again with --yes"};
+    return agreed.ok() ? nothing_changed() : agreed.status();
   }
   const Result<std::string> aside = repair.run(store::checkpoint_name(absl::GetCurrentTimeNanos()));
   if (!aside.ok()) return aside.status();

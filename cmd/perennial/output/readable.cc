@@ -58,6 +58,13 @@ std::string short_count(uint64_t number) {
   return fmt::format("{:.1f}M", static_cast<double>(number) / 1e6);
 }
 
+std::string size_text(uint64_t bytes) {
+  if (bytes < 10'000) return fmt::format("{} B", bytes);
+  if (bytes < 10'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
+  if (bytes < 10'000'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+  return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
+}
+
 std::string latency_text(uint64_t microseconds) {
   if (microseconds < 1000) return fmt::format("{} us", microseconds);
   const double milliseconds = static_cast<double>(microseconds) / 1000;

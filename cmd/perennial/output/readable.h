@@ -19,6 +19,8 @@ std::string duration_text(uint64_t seconds);
 std::string short_duration(uint64_t seconds);
 // At most 7 characters: "999,999", "1.2M".
 std::string short_count(uint64_t number);
+// "850 B", "12.3 kB", "120.0 MB", "12.3 GB".
+std::string size_text(uint64_t bytes);
 // "850 us", "12.3 ms", "1.2 s".
 std::string latency_text(uint64_t microseconds);
 // At most `columns` characters, which is at least 1. "~" marks a truncated text.

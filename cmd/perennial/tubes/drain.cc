@@ -10,9 +10,12 @@
 
 #include <fmt/format.h>
 #include <limits.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/arguments/consent.h"
+#include "cmd/perennial/output/json.h"
 #include "cmd/perennial/tubes/commands.h"
 
 namespace perennial::tool {
@@ -21,6 +24,7 @@ namespace {
 // The options of both commands.
 struct DrainOptions {
   ServerAddress server = {};
+  Consent consent = {};  // Only drain asks.
 };
 
 constexpr auto patience = std::chrono::seconds(10);
@@ -74,6 +78,29 @@ Status wait_until_draining(ServerConnection& server) {
   return {StatusCode::Io, "the signal was sent, and the server is still not draining"};
 }
 
+void report(const ServerConnection& server, const DrainOptions& options, bool is_draining,
+            std::string_view line) {
+  if (options.consent.json) {
+    nlohmann::ordered_json out;
+    if (options.consent.dry_run) out["dry_run"] = true;
+    out["server"] = server.address();
+    out["draining"] = is_draining;
+    return print_result(out);
+  }
+  if (!options.consent.dry_run) fmt::print("{} {}\n", server.address(), line);
+}
+
+Result<Decision> decide_on(const ServerConnection& server, const StatsReply& stats,
+                           const Consent& consent) {
+  if (!is_asked(consent)) return Decision::Do;
+  const std::string producers = count_text(stats.count("current-producers"), "producer");
+  return decide(consent,
+                {.act = fmt::format("drain the server at {}, so that it refuses every put ({})",
+                                    server.address(), producers),
+                 .count = 1,
+                 .why_nothing = {}});
+}
+
 // perennial drain: a server on this machine refuses puts until it is started again, or undrained.
 // It works by a signal, which a beanstalkd knows, too.
 Status drain_by_signal(const DrainOptions& options) {
@@ -86,14 +113,24 @@ Status drain_by_signal(const DrainOptions& options) {
             "the server does not say whether it is draining: it is a beanstalkd before 1.12"};
   }
   if (stats->text("draining") == "true") {
-    fmt::print("{} was draining already\n", server->address());
+    // It is said in a dry run, too.
+    if (options.consent.dry_run && !options.consent.json) {
+      fmt::print("nothing to do: {} was draining already\n", server->address());
+    }
+    report(*server, options, true, "was draining already");
     return {};
   }
   const Result<pid_t> pid = process_of(*server, *stats);
   if (!pid.ok()) return pid.status();
+  const Result<Decision> decision = decide_on(*server, *stats, options.consent);
+  if (!decision.ok()) return decision.status();
+  if (*decision != Decision::Do) {
+    report(*server, options, true, "");
+    return {};
+  }
   if (Status sent = send_signal(*pid); !sent.ok()) return sent;
   if (Status waited = wait_until_draining(*server); !waited.ok()) return waited;
-  fmt::print("{} is draining: it takes no more jobs\n", server->address());
+  report(*server, options, true, "is draining: it takes no more jobs");
   return {};
 }
 
@@ -108,7 +145,7 @@ Status undrain_by_command(const DrainOptions& options) {
   if (!reply.ok()) return reply.status();
   if (reply->is(Word::Denied)) return denied();
   if (!reply->is(Word::NotDraining)) return unexpected(*reply, "undrain");
-  fmt::print("{} takes jobs\n", server->address());
+  report(*server, options, false, "takes jobs");
   return {};
 }
 
@@ -124,12 +161,15 @@ Subcommand drain_command() {
           "queue. 'perennial undrain' ends it, and so does a restart. It works by "
           "SIGUSR1 to the process that 'stats' names, so it must run on the server's machine, as "
           "root or as "
-          "the server's user. It returns when the server says that it is draining.",
+          "the server's user. It returns when the server says that it is draining. It asks before; "
+          "a script "
+          "gives --yes.",
       .examples =
-          "  perennial drain\n"
+          "  perennial drain --yes\n"
           "  # What is left:\n"
           "  perennial stats\n",
-      .flags = with_server_flags(options->server, {server_flag(options->server)}),
+      .flags = with_server_flags(
+          options->server, with_consent_flags(options->consent, {server_flag(options->server)})),
       .run = [options] { return drain_by_signal(*options); },
   };
 }
@@ -144,7 +184,11 @@ Subcommand undrain_command() {
           "on another machine. For one tube there is 'perennial set tube TUBE --drain no'. A "
           "beanstalkd has no such command: it drains until it is started again.",
       .examples = "  perennial undrain\n",
-      .flags = with_server_flags(options->server, {server_flag(options->server)}),
+      .flags = with_server_flags(options->server,
+                                 {
+                                     server_flag(options->server),
+                                     {"--json", "", "Report as JSON", &options->consent.json},
+                                 }),
       .run = [options] { return undrain_by_command(*options); },
   };
 }

@@ -4,8 +4,10 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/output/json.h"
 #include "cmd/perennial/output/readable.h"
 #include "cmd/perennial/tubes/commands.h"
 
@@ -16,6 +18,7 @@ struct PauseOptions {
   ServerAddress server = {};
   std::string tube;
   std::chrono::seconds time{0};  // 0 ends a pause.
+  bool json = false;
 };
 
 // perennial pause: for a time no job of the tube can be reserved.
@@ -28,7 +31,9 @@ Status pause(const PauseOptions& options) {
   if (!reply.ok()) return reply.status();
   if (reply->is(Word::NotFound)) return no_tube(*server, options.tube);
   if (!reply->is(Word::Paused)) return unexpected(*reply, "pause-tube");
-  if (seconds == 0) {
+  if (options.json) {
+    print_result({{"tube", options.tube}, {"pause_seconds", seconds}});
+  } else if (seconds == 0) {
     fmt::print("{}: not paused\n", options.tube);
   } else {
     fmt::print("{}: paused for {}\n", options.tube, duration_text(seconds));
@@ -57,6 +62,7 @@ Subcommand pause_command() {
               {"TUBE", "TUBE", "The tube", &options->tube, true},
               {"DURATION", "DURATION", "For how long; 0 ends a pause", &options->time, true},
               server_flag(options->server),
+              {"--json", "", "Report as JSON", &options->json},
           }),
       .run = [options] { return pause(*options); },
   };

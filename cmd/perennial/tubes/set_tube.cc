@@ -3,9 +3,11 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/protocol_option.h"
+#include "cmd/perennial/output/json.h"
 #include "cmd/perennial/tubes/commands.h"
 
 namespace perennial::tool {
@@ -22,6 +24,7 @@ struct SetTubeOptions {
   std::optional<std::string> reserved = {};
   std::optional<std::string> rate = {};
   std::optional<std::string> drain = {};
+  bool json = false;
 };
 
 Result<SetTube> read_set(const SetTubeOptions& options, ExtensionSet& needed) {
@@ -54,7 +57,11 @@ Status set_tube_settings(const SetTubeOptions& options) {
             "OUT_OF_MEMORY: the server has settings of as many tubes as 'settings_max' allows"};
   }
   if (!reply->is(Word::Set)) return unexpected(*reply, "set-tube");
-  fmt::print("changed the settings of {}\n", options.tube);
+  if (options.json) {
+    print_result({{"tube", options.tube}, {"changed", true}});
+  } else {
+    fmt::print("changed the settings of {}\n", options.tube);
+  }
   return {};
 }
 
@@ -97,6 +104,7 @@ Subcommand set_tube_command() {
                           options->reserved),
               option_flag("rate", "So many reservations in each such time", options->rate),
               option_flag("drain", "Whether puts into the tube are refused", options->drain),
+              {"--json", "", "Report as JSON", &options->json},
           }),
       .run = [options] { return set_tube_settings(*options); },
   };

@@ -179,7 +179,7 @@ TEST_P(Live, ReservedJobsAreLeftAlone) {
 TEST_P(Live, DeleteContinuesAfterAFailure) {
   const std::string first = put("1");
   const std::string second = put("2", {"--delay", "100"});
-  const ToolRun done = run({"delete", first, "999", second});
+  const ToolRun done = run({"delete", first, "999", second, "--yes"});
   EXPECT_EQ(done.code, 1);
   EXPECT_EQ(done.out, fmt::format("deleted {}\ndeleted {}\n", first, second));
   EXPECT_THAT(done.err, HasSubstr("job 999: there is no such job"));
@@ -201,14 +201,14 @@ TEST_P(Live, PauseBeginsAndEnds) {
 }
 
 TEST_P(Live, DrainRefusesPuts) {
-  EXPECT_THAT(run({"drain"}).out, HasSubstr("is draining"));
+  EXPECT_THAT(run({"drain", "--yes"}).out, HasSubstr("is draining"));
   const ToolRun refused = run({"put", "x"});
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, HasSubstr("DRAINING"));
   const ToolRun lines = run({"put", "--lines"}, "a\nb\n");
   EXPECT_EQ(lines.code, 1);
   EXPECT_EQ(lines.out, "");
-  EXPECT_THAT(run({"drain"}).out, HasSubstr("was draining already"));
+  EXPECT_THAT(run({"drain", "--yes"}).out, HasSubstr("was draining already"));
 }
 
 TEST_P(Live, StatsAreATableOrAllKeys) {

@@ -60,7 +60,7 @@ class SharedCheckpoints : public testing::Test {
   }
   static std::string pruned(const CheckpointPlace& place, uint64_t keep) {
     testing::internal::CaptureStdout();
-    EXPECT_TRUE(checkpoint_prune({.place = place, .keep = keep}).ok());
+    EXPECT_TRUE(checkpoint_prune({.place = place, .keep = keep, .consent = {.yes = true}}).ok());
     return testing::internal::GetCapturedStdout();
   }
   static bool has(const std::string& text, const std::string& part) {
@@ -80,6 +80,28 @@ TEST_F(SharedCheckpoints, OfADataDirectoryArePrunedAlone) {
   EXPECT_TRUE(has(out, "2 of other databases, or that do not say whose they are, were left alone"))
       << out;
   EXPECT_EQ(names_in(shared()), kept);
+}
+
+// The tests have no terminal, and so nobody can be asked.
+TEST_F(SharedCheckpoints, ArePrunedOnlyWithConsent) {
+  const Names all = {make(mine(), shared()), make(mine(), shared()), make(mine(), shared())};
+  CheckpointPruneOptions options = {.place = {.data_dir = mine(), .dir = shared()}, .keep = 1};
+  const Status refused = checkpoint_prune(options);
+  EXPECT_EQ(refused.code(), StatusCode::InvalidArgument);
+  const std::string would = "remove 2 checkpoints (" + all[0] + " to " + all[1] + ", ";
+  EXPECT_TRUE(has(refused.message(), "this would " + would)) << refused.message();
+  options.consent.dry_run = true;
+  testing::internal::CaptureStdout();
+  EXPECT_TRUE(checkpoint_prune(options).ok());
+  const std::string out = testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(out.starts_with("would " + would)) << out;
+  options.consent.json = true;
+  testing::internal::CaptureStdout();
+  EXPECT_TRUE(checkpoint_prune(options).ok());
+  const auto json = nlohmann::json::parse(testing::internal::GetCapturedStdout());
+  EXPECT_EQ(json["dry_run"], true);
+  EXPECT_EQ(json["removed"], (Names{all[0], all[1]}));
+  EXPECT_EQ(names_in(shared()), all);
 }
 
 TEST_F(SharedCheckpoints, WithoutADataDirectoryAreCountedForEachDatabase) {

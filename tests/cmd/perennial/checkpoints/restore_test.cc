@@ -185,8 +185,8 @@ TEST_F(Restored, IsPrunedWithCareWhileAServerRuns) {
   const std::string dir = before_.data_dir() + "/checkpoints";
   const std::string partial = dir + "/2026-01-01T00-00-00.000Z.partial";
   fs::create_directories(partial + "/db");
-  CheckpointPruneOptions options = {.place = {.data_dir = before_.data_dir(), .dir = ""},
-                                    .keep = 1};
+  CheckpointPruneOptions options = {
+      .place = {.data_dir = before_.data_dir(), .dir = ""}, .keep = 1, .consent = {.yes = true}};
   ASSERT_TRUE(checkpoint_prune(options).ok());
   EXPECT_TRUE(fs::exists(partial));
   ASSERT_TRUE(before_.terminate().ok());

@@ -70,7 +70,7 @@ TEST_F(PutWithOptions, IsToldWhetherTheTubeOrTheServerDrains) {
     EXPECT_EQ(refused.code, 1);
     EXPECT_THAT(refused.err, HasSubstr("DRAINING: the tube 'mail' takes no more jobs"));
   }
-  EXPECT_EQ(run({"drain"}).code, 0);
+  EXPECT_EQ(run({"drain", "--yes"}).code, 0);
   EXPECT_THAT(run({"put", "y"}).err, HasSubstr("DRAINING: the server takes no more jobs"));
 }
 

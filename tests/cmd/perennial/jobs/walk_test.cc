@@ -31,31 +31,33 @@ class Walk : public ToolAndServer {
 
 TEST_F(Walk, FlushDeletesAllJobs) {
   put_one_in_each_state();
-  EXPECT_EQ(run({"flush", "mail"}).out, "mail: deleted 4 jobs\n");
+  EXPECT_EQ(run({"flush", "mail", "--yes"}).out, "mail: deleted 4 jobs\n");
   EXPECT_EQ(*worker_.ask("delete 3\r\n"), "NOT_FOUND\r\n");
 }
 
 TEST_F(Walk, FlushDeletesOnlyTheStatesThatAreAskedFor) {
   put_one_in_each_state();
-  EXPECT_EQ(run({"flush", "mail", "--state", "buried,delayed"}).out, "mail: deleted 2 jobs\n");
+  EXPECT_EQ(run({"flush", "mail", "--state", "buried,delayed", "--yes"}).out,
+            "mail: deleted 2 jobs\n");
   EXPECT_EQ(*worker_.ask("delete 3\r\n"), "DELETED\r\n");
   EXPECT_EQ(job("4")["state"], "ready");
 }
 
 TEST_F(Walk, MoveMakesJobsReadyInTheOtherTube) {
   put_one_in_each_state();
-  EXPECT_EQ(run({"move", "mail", "other", "--state", "buried,ready", "--count", "1"}).out,
+  EXPECT_EQ(run({"move", "mail", "other", "--state", "buried,ready", "--count", "1", "--yes"}).out,
             "mail: moved 1 jobs to other\n");
   EXPECT_EQ(job("2")["state"], "ready");
   EXPECT_EQ(job("2")["tube"], "other");
-  EXPECT_EQ(run({"move", "mail", "other"}).out, "mail: moved 2 jobs to other\n");
+  EXPECT_EQ(run({"move", "mail", "other", "--yes"}).out, "mail: moved 2 jobs to other\n");
   EXPECT_EQ(job("1")["state"], "ready");
   EXPECT_EQ(job("3")["tube"], "mail");
 }
 
 TEST_F(Walk, FlushDeletesOnlyWhatMatches) {
   put_one_in_each_state();
-  EXPECT_EQ(run({"flush", "mail", "--match", "reserves=1-"}).out, "mail: deleted 2 jobs\n");
+  EXPECT_EQ(run({"flush", "mail", "--match", "reserves=1-", "--yes"}).out,
+            "mail: deleted 2 jobs\n");
   EXPECT_EQ(*worker_.ask("delete 3\r\n"), "NOT_FOUND\r\n");
   EXPECT_EQ(job("1")["state"], "delayed");
   EXPECT_THAT(run({"flush", "mail", "--match", "reserves=5-3"}).err, HasSubstr("is no list of"));
@@ -63,18 +65,19 @@ TEST_F(Walk, FlushDeletesOnlyWhatMatches) {
 
 TEST_F(Walk, MoveTakesOnlyWhatMatches) {
   put_one_in_each_state();
-  EXPECT_EQ(run({"move", "mail", "other", "--match", "reserves=0"}).out,
+  EXPECT_EQ(run({"move", "mail", "other", "--match", "reserves=0", "--yes"}).out,
             "mail: moved 2 jobs to other\n");
   EXPECT_EQ(job("2")["tube"], "mail");
 }
 
 TEST_F(Walk, KickTakesAllOrWhatMatches) {
   put_one_in_each_state();
-  EXPECT_EQ(run({"kick", "--tube", "mail", "--match", "age=3600-"}).out, "kicked 0 jobs\n");
-  EXPECT_EQ(run({"kick", "--tube", "mail", "--state", "delayed"}).out, "kicked 1 jobs\n");
+  EXPECT_EQ(run({"kick", "--tube", "mail", "--match", "age=3600-", "--yes"}).out,
+            "kicked 0 jobs\n");
+  EXPECT_EQ(run({"kick", "--tube", "mail", "--state", "delayed", "--yes"}).out, "kicked 1 jobs\n");
   EXPECT_EQ(job("1")["state"], "ready");
   EXPECT_EQ(job("2")["state"], "buried");
-  EXPECT_EQ(run({"kick", "--tube", "mail", "--all"}).out, "kicked 1 jobs\n");
+  EXPECT_EQ(run({"kick", "--tube", "mail", "--all", "--yes"}).out, "kicked 1 jobs\n");
   EXPECT_EQ(job("2")["state"], "ready");
   EXPECT_THAT(run({"kick", "--tube", "nowhere", "--all"}).err, HasSubstr("no tube 'nowhere'"));
 }
@@ -86,7 +89,7 @@ TEST_F(Walk, PeekFindsTheReservedJob) {
 }
 
 TEST_F(Walk, UndrainEndsADrain) {
-  EXPECT_EQ(run({"drain"}).code, 0);
+  EXPECT_EQ(run({"drain", "--yes"}).code, 0);
   EXPECT_EQ(run({"put", "x"}).code, 1);
   EXPECT_EQ(run({"undrain"}).out, server_.address() + " takes jobs\n");
   EXPECT_EQ(run({"put", "x"}).code, 0);
@@ -106,8 +109,9 @@ class WalkOnAServerWithoutAdmins : public ToolAndServer {
 
 TEST_F(WalkOnAServerWithoutAdmins, IsDenied) {
   put("x", {"--tube", "mail"});
-  for (const ToolRun& refused : {run({"flush", "mail"}), run({"move", "mail", "other"}),
-                                 run({"set", "tube", "mail", "--tries", "3"}), run({"undrain"})}) {
+  for (const ToolRun& refused :
+       {run({"flush", "mail", "--yes"}), run({"move", "mail", "other", "--yes"}),
+        run({"set", "tube", "mail", "--tries", "3"}), run({"undrain"})}) {
     EXPECT_EQ(refused.code, 1);
     EXPECT_THAT(refused.err, HasSubstr("DENIED: the server's setting 'admin_on'"));
   }
