@@ -61,6 +61,7 @@ std::vector<Subcommand> all_commands() {
       token_new_command(),
       users_check_command(),
       import_binlog_command(),
+      copy_command(),
       export_beanstalkd_command(),
       cluster_status_command(),
       cluster_handover_command(),

@@ -26,7 +26,7 @@ std::string tally_table(const ExportTally& tally, bool dry_run) {
   out += row("  ready", tally.moved.ready);
   out += row("  delayed", tally.moved.delayed);
   out += row("  buried", tally.moved.buried);
-  out += row("jobs left here", tally.left_total());
+  out += row("jobs left", tally.left_total());
   for (const auto& [reason, count] : tally.left)
     out += fmt::format("  {:<18} {}\n", with_commas(count), reason);
   if (tally.not_buried > 0) out += row("moved, not buried", tally.not_buried);

@@ -1,10 +1,11 @@
-// perennial export-beanstalkd: what it moves, what it leaves, and that it can be killed at any
-// moment.
+// perennial export-beanstalkd and perennial copy: what they move, what it leaves, and that it can
+// be killed at any moment.
 
 #include <csignal>
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -61,6 +62,7 @@ struct RouteCase {
   const char* name;
   Program from;
   Program to;
+  bool is_copy = false;  // perennial copy, which does the same.
 };
 void PrintTo(const RouteCase& route, std::ostream* out) {
   *out << route.name;
@@ -75,6 +77,13 @@ class Export : public testing::TestWithParam<RouteCase> {
     }
   }
 
+  static std::vector<std::string> arguments(const ServerProcess& from, const ServerProcess& to,
+                                            std::vector<std::string> more = {}) {
+    if (!GetParam().is_copy) return tool::arguments(from, to, std::move(more));
+    more.insert(more.begin(), {"copy", "--from", from.address(), "--to", to.address()});
+    return more;
+  }
+
   // The test does not need durability, which takes time.
   ServerProcess from_{{.program = GetParam().from, .flags = {"-F"}}};
   ServerProcess to_{{.program = GetParam().to, .flags = {"-F"}}};
@@ -84,7 +93,9 @@ INSTANTIATE_TEST_SUITE_P(
     Tool, Export,
     testing::Values(RouteCase{"ToBeanstalkd", Program::Perenniald, Program::Beanstalkd},
                     RouteCase{"ToPerenniald", Program::Perenniald, Program::Perenniald},
-                    RouteCase{"FromBeanstalkd", Program::Beanstalkd, Program::Perenniald}),
+                    RouteCase{"FromBeanstalkd", Program::Beanstalkd, Program::Perenniald},
+                    RouteCase{"CopyFromBeanstalkd", Program::Beanstalkd, Program::Perenniald,
+                              true}),
     [](const auto& param) { return param.param.name; });
 
 TEST_P(Export, KeepsTubePriorityTtrDelayStateAndBytes) {
@@ -178,6 +189,15 @@ TEST(ExportOfOptions, LeavesThemIfTheOtherServerDoesNotKnowThem) {
     put(source, fmt::format("plain-{}", i));
     support::run_tool({"put", "--server", from.address(), "--con", "c", fmt::format("con-{}", i)});
   }
+  support::run_tool({"put", "--server", from.address(), "--idp", "k", "--tube", "rated", "keyed"});
+  support::run_tool({"set", "tube", "rated", "--rate", "5:1", "--server", from.address()});
+  const ToolRun dry = support::run_tool(arguments(from, to, {"--dry-run"}));
+  EXPECT_EQ(dry.code, 0);
+  EXPECT_THAT(dry.err, HasSubstr("does not know keys, tries, back-off and dead tubes, expiry, "
+                                 "concurrency keys of jobs: those that have any stay, if you do "
+                                 "not say --drop-options; 1 keys are taken, "));
+  EXPECT_THAT(dry.err, HasSubstr("1 tubes lose their settings (rated)"));
+  EXPECT_EQ(support::run_tool({"delete", "202", "--server", from.address()}).code, 0);
   const ToolRun moved = support::run_tool(arguments(from, to));
   EXPECT_EQ(moved.code, 1);
   EXPECT_THAT(moved.out, HasSubstr("options that the other server does not know (tries)"));
@@ -248,7 +268,7 @@ TEST_P(Export, LeavesReservedJobsAndOtherTubes) {
   const ToolRun run = support::run_tool(arguments(from_, to_, {"--tube", "a", "--tube", "c"}));
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.out, HasSubstr("reserved by a worker"));
-  EXPECT_THAT(run.err, HasSubstr("1 jobs are left here"));
+  EXPECT_THAT(run.err, HasSubstr("1 jobs are left "));
   EXPECT_EQ(inventory(to_.address()).size(), 3U);
   EXPECT_EQ(support::bodies(from_.address()),
             (std::map<std::string, int>{{"first of a", 1}, {"first of b", 1}, {"second of b", 1}}));
