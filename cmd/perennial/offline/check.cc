@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/common/exit_codes.h"
 #include "cmd/common/tool/progress.h"
+#include "cmd/perennial/monitor/check_server.h"
 #include "cmd/perennial/offline/advice.h"
 #include "cmd/perennial/offline/commands.h"
 #include "cmd/perennial/offline/salvage_report.h"
@@ -106,15 +108,51 @@ Status check(const CheckOptions& options, int fd) {
           fmt::format("{} faults in {}", summary->faults, options.data_dir)};
 }
 
+namespace {
+
+struct CheckCommand {
+  CheckOptions directory = {};
+  CheckServerOptions server = {};
+};
+
+// One of the two, and nothing that is only the other's.
+Status check_usage(const CheckCommand& command) {
+  const bool of_server = !command.server.server.address.empty();
+  if (of_server != command.directory.data_dir.empty()) {
+    return {StatusCode::InvalidArgument,
+            "--data-dir DIR, for the files of a server that is stopped, or --server ADDR, for one "
+            "that runs"};
+  }
+  if (of_server && command.directory.deep)
+    return {StatusCode::InvalidArgument, "--deep is for --data-dir"};
+  if (of_server || !command.server.has_limits()) return {};
+  return {StatusCode::InvalidArgument, "limits and --tube are for --server"};
+}
+
+Result<int> run_check(CheckCommand& command) {
+  if (Status usage = check_usage(command); !usage.ok()) return usage;
+  ignore_closed_pipes();
+  command.server.json = command.directory.json;
+  if (!command.server.server.address.empty()) return check_server(command.server);
+  if (Status checked = check(command.directory); !checked.ok()) return checked;
+  return common::exit_clean;
+}
+
+}  // namespace
+
 Subcommand check_command() {
-  const auto options = std::make_shared<CheckOptions>();
+  const auto command = std::make_shared<CheckCommand>();
+  CheckOptions& directory = command->directory;
   return {
       .name = "check",
-      .summary = "Look for damage in a data directory or a checkpoint",
+      .summary = "Look for damage in a data directory, or ask a running server whether it is well",
       .about =
-          "Reads all of a data directory that no server uses, or of a checkpoint, and changes "
-          "nothing in it. Every fault is a line, \"family key: what\", with the key in hexadecimal "
-          "(a job's is its id). It goes on behind each fault.\n\n"
+          "Two commands: with --data-dir it reads the files of a server that is stopped, and with "
+          "--server it asks one that runs, for a monitor. A server that runs knows only of damage "
+          "that it has met; --data-dir with a checkpoint finds the rest.\n\n"
+          "--data-dir reads all of a data directory that no server uses, or of a checkpoint, and "
+          "changes nothing in it. Every fault is a line, \"family key: what\", with the key in "
+          "hexadecimal (a job's is its id). It goes on behind each fault.\n\n"
           "It looks for rows that do not decode, jobs in two states, jobs without a body and "
           "bodies without a job, bodies of another size than their job says, ids that are not "
           "below "
@@ -130,25 +168,40 @@ Subcommand check_command() {
           "of "
           "jobs that it keeps and loses; or perennial restore, with the age of the newest "
           "checkpoint "
-          "that is whole and what it lacks.\n\n"
-          "Exit code 0: no fault. 1: there are some, or the directory cannot be read.",
+          "that is whole and what it lacks. Exit code 0: no fault. 1: there are some, or the "
+          "directory cannot be read.\n\n"
+          "--server follows the rules of Nagios's plugins, which Icinga, Zabbix, Sensu and others "
+          "take, too: one line, with values for graphs behind '|', and exit code 0 for OK, 1 for "
+          "WARNING, 2 for CRITICAL and 3 for UNKNOWN. CRITICAL: the server cannot be reached or "
+          "does not answer within 8 seconds, or its store-state is not 'ok', as on a full disk. "
+          "WARNING: it is draining, or has met damaged jobs since its start. UNKNOWN: a limit is "
+          "none, the server refuses the token or the question, or does not know a value that has a "
+          "limit: a beanstalkd counts neither ages nor checkpoints. Further limits are given as "
+          "WARN,CRIT, or WARN, or ,CRIT: a value above WARN is WARNING, and one above CRIT is "
+          "CRITICAL. Times are such as 90s, 15m, 1h or 2d. Limits of jobs hold for each tube, and "
+          "the line names the worst. A tube that is not there has no jobs. How far standbys of a "
+          "cluster are behind is in perennial cluster status.",
       .examples =
           "  perennial check --data-dir /var/lib/perennial\n"
           "  # Before a checkpoint is trusted.\n"
-          "  perennial check --deep --data-dir /var/lib/perennial/checkpoints/NAME\n",
-      .flags =
+          "  perennial check --deep --data-dir /var/lib/perennial/checkpoints/NAME\n"
+          "  # For a monitor.\n"
+          "  perennial check --server localhost:11300 --oldest 60s,10m --buried 0,100\n"
+          "  perennial check --server @prod --tube mail --ready 1000,10000 --checkpoint-age "
+          "2h,26h\n",
+      .flags = with_check_server_flags(
+          command->server,
           {
-              {"--data-dir", "DIR", "The data directory, or a checkpoint", &options->data_dir,
-               true},
-              {"--deep", "", "Also hash every body", &options->deep},
-              {"--limit", "COUNT", "Show so many faults; all are counted", &options->limit},
-              {"--json", "", "Report as JSON", &options->json},
-          },
-      .run =
-          [options] {
-            ignore_closed_pipes();
-            return check(*options);
-          },
+              {"--data-dir", "DIR", "The data directory, or a checkpoint", &directory.data_dir},
+              {"--deep", "", "With --data-dir: also hash every body", &directory.deep},
+              {"--limit", "COUNT", "With --data-dir: show so many faults; all are counted",
+               &directory.limit},
+              {"--json", "", "Report as JSON", &directory.json},
+          }),
+      .run_to_exit_status = [command] { return run_check(*command); },
+      .exit_statuses = {{1, "with --server when it is WARNING"},
+                        {2, "when it is CRITICAL"},
+                        {3, "when it is UNKNOWN"}},
   };
 }
 

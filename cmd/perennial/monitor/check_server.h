@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cmd/common/tool/server_connection.h"
+#include "cmd/common/tool/subcommand.h"
+
+namespace perennial::tool {
+
+struct CheckServerOptions {
+  ServerAddress server = std::string();
+  std::vector<std::string> tubes = {};  // Empty: all tubes.
+  // Limits as they were written: thresholds.h. Empty: none, or the usual ones.
+  std::string oldest = {};
+  std::string ready = {};
+  std::string buried = {};
+  std::string dead = {};
+  std::string damaged = {};
+  std::string checkpoint_age = {};
+  bool json = false;
+
+  // Whether there is anything but a server's address and --json.
+  bool has_limits() const;
+};
+
+// The flags but for --json, which the caller has for itself, too.
+std::vector<Flag> with_check_server_flags(CheckServerOptions& options, std::vector<Flag> flags);
+
+// perennial check --server: prints what a monitor is to be told of the server, and returns the exit
+// code of a plugin: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
+int check_server(const CheckServerOptions& options);
+
+}  // namespace perennial::tool

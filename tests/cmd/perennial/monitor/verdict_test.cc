@@ -1,0 +1,141 @@
+// What a monitor is told: limits, the state, the line and its performance data. Without a server.
+
+#include "cmd/perennial/monitor/verdict.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace perennial::tool {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+StatsReply reply(const std::string& lines) {
+  Result<StatsReply> parsed = StatsReply::parse("---\n" + lines);
+  CHECK(parsed.ok());
+  return parsed.take();
+}
+
+const std::string well =
+    "current-jobs-ready: 1200\ncurrent-jobs-reserved: 2\ncurrent-jobs-delayed: 3\n"
+    "current-jobs-buried: 4\nstore-state: ok\ndraining: false\njobs-damaged: 0\n"
+    "checkpoint-age: 100\n";
+
+StatsReply tube(const std::string& name, int ready, int buried, int oldest) {
+  return reply("name: \"" + name + "\"\ncurrent-jobs-ready: " + std::to_string(ready) +
+               "\ncurrent-jobs-buried: " + std::to_string(buried) +
+               "\nnext-ready-age: " + std::to_string(oldest) + "\njobs-dead: 0\n");
+}
+
+std::string line(const std::string& stats, const std::vector<StatsReply>& tubes,
+                 const Limits& limits = {}, const std::vector<std::string>& wanted = {}) {
+  return verdict_line(judge(reply(stats), tubes, wanted, limits));
+}
+
+TEST(Thresholds, AreReadAsPeopleWriteThem) {
+  const Result<Thresholds> both = parse_time_thresholds("60s,1h30m");
+  ASSERT_TRUE(both.ok()) << both.status().message();
+  EXPECT_EQ(both->warning, 60U);
+  EXPECT_EQ(both->critical, 5400U);
+  EXPECT_EQ(parse_time_thresholds("2d")->warning, 172'800U);
+  EXPECT_EQ(parse_time_thresholds("90")->critical, std::nullopt);
+  EXPECT_EQ(parse_count_thresholds(",7")->warning, std::nullopt);
+  EXPECT_EQ(parse_count_thresholds(",7")->critical, 7U);
+}
+
+TEST(Thresholds, WrongOnesAreRefused) {
+  for (const char* text : {",", "2,1", "x", "1,x", "1,2,3", "-1", "1.5", "99999999999999999999"}) {
+    EXPECT_FALSE(parse_count_thresholds(text).ok()) << text;
+    EXPECT_FALSE(parse_time_thresholds(text).ok()) << text;
+  }
+  for (const char* text : {"1x", "s", "m5", "5m,1m", "1h ", "213503982334602d"})
+    EXPECT_FALSE(parse_time_thresholds(text).ok()) << text;
+  EXPECT_FALSE(parse_count_thresholds("5m").ok());
+}
+
+TEST(VerdictLine, OfAServerThatIsWell) {
+  EXPECT_EQ(
+      line(well, {tube("a", 1000, 0, 5), tube("b", 200, 4, 12)}),
+      "PERENNIAL OK - 1,200 jobs ready, 2 reserved, 3 delayed, 4 buried, the oldest ready one "
+      "for 12 s in 'b' | oldest=12s ready=1000 buried=4 dead=0 damaged=0;0 "
+      "checkpoint_age=100s\n");
+}
+
+TEST(VerdictLine, NamesTheWorstTubeAndTheLimit) {
+  const Limits limits = {.oldest = Thresholds{60, 600},
+                         .buried = Thresholds{.warning = 1},
+                         .checkpoint_age = Thresholds{50, 100}};
+  EXPECT_EQ(
+      line(well, {tube("a", 1, 0, 61), tube("b", 1, 2, 601)}, limits),
+      "PERENNIAL CRITICAL - tube 'b': oldest ready job 10 min 1 s, above 10 min; tube 'b': "
+      "buried jobs 2, above 1; last checkpoint ago 1 min 40 s, above 50 s | "
+      "oldest=601s;60;600 ready=1 buried=2;1 dead=0 damaged=0;0 checkpoint_age=100s;50;100\n");
+}
+
+TEST(VerdictLine, AValueAtTheLimitIsWell) {
+  const Limits limits = {.oldest = Thresholds{60, 600}, .buried = Thresholds{1, 1}};
+  EXPECT_THAT(line(well, {tube("a", 1, 1, 60)}, limits), HasSubstr("PERENNIAL OK"));
+}
+
+TEST(VerdictLine, WithoutLimitsSaysWhatIsWrongWithTheServer) {
+  const auto with = [](std::string stats, const std::string& from, const std::string& to) {
+    return stats.replace(stats.find(from), from.size(), to);
+  };
+  EXPECT_THAT(line(with(well, "store-state: ok", "store-state: low-space"), {}),
+              HasSubstr("CRITICAL - store-state is 'low-space' | "));
+  EXPECT_THAT(line(with(well, "draining: false", "draining: true"), {}),
+              HasSubstr("WARNING - the server is draining"));
+  EXPECT_THAT(line(with(well, "damaged: 0", "damaged: 1"), {}),
+              HasSubstr("WARNING - damaged jobs 1, above 0 | "));
+  EXPECT_THAT(line(with(well, "checkpoint-age: 100", "checkpoint-age: -1"), {}),
+              testing::AllOf(HasSubstr("PERENNIAL OK"), Not(HasSubstr("checkpoint"))));
+}
+
+TEST(VerdictLine, NoCheckpointIsWorseThanAnOldOne) {
+  const std::string none = "checkpoint-age: -1\n";
+  EXPECT_THAT(line(none, {}, {.checkpoint_age = Thresholds{1, 2}}),
+              HasSubstr("CRITICAL - there is no checkpoint"));
+  EXPECT_THAT(line(none, {}, {.checkpoint_age = Thresholds{.warning = 1}}),
+              HasSubstr("WARNING - there is no checkpoint"));
+}
+
+TEST(VerdictLine, ALimitOfWhatTheServerDoesNotSayIsUnknown) {
+  const std::string beanstalkd = "current-jobs-ready: 1\n";
+  const std::vector<StatsReply> tubes = {reply("name: a\ncurrent-jobs-ready: 1\n")};
+  EXPECT_THAT(line(beanstalkd, tubes, {.oldest = Thresholds{1, 2}}),
+              HasSubstr("UNKNOWN - the server does not say 'next-ready-age' | ready=1\n"));
+  EXPECT_THAT(line(beanstalkd, tubes, {.ready = Thresholds{0, 2}, .checkpoint_age = Thresholds{1}}),
+              HasSubstr("UNKNOWN - the server does not say 'checkpoint-age'; tube 'a'"));
+}
+
+TEST(VerdictLine, ATubeThatIsNotThereIsNamed) {
+  EXPECT_THAT(line(well, {}, {.ready = Thresholds{0, 0}}, {"typo"}),
+              testing::AllOf(HasSubstr("PERENNIAL OK"), HasSubstr("no tube 'typo' now")));
+}
+
+TEST(VerdictLine, IsOneLineWithOneBar) {
+  const std::string text = verdict_line(no_verdict(Level::Critical, "a|b\nc"));
+  EXPECT_EQ(text, "PERENNIAL CRITICAL - a/b c\n");
+}
+
+TEST(VerdictJson, HasTheSame) {
+  const ServerHealth health =
+      judge(reply(well), {tube("b", 1, 2, 601)}, {}, {.buried = Thresholds{1, 5}});
+  const auto json = nlohmann::json::parse(verdict_json(health, "here:1"));
+  EXPECT_EQ(json["state"], "WARNING");
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["server"], "here:1");
+  EXPECT_EQ(json["problems"][0]["what"], "tube 'b': buried jobs 2, above 1");
+  EXPECT_EQ(json["measures"]["buried"]["critical"], 5);
+  EXPECT_EQ(json["measures"]["oldest"]["value"], 601);
+  EXPECT_EQ(json["measures"]["oldest"]["tube"], "b");
+  EXPECT_TRUE(json["measures"]["oldest"]["warning"].is_null());
+}
+
+}  // namespace
+}  // namespace perennial::tool
