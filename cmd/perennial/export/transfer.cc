@@ -39,9 +39,13 @@ Result<bool> knows_reserve_job(ServerConnection& server) {
 }
 
 Result<Route> open_route(const TransferOptions& options) {
-  Result<ServerConnection> source = open_server(options.from);
+  // The flag --timeout is that of both.
+  ServerAddress from = options.from;
+  ServerAddress to = options.to;
+  from.timeout = to.timeout = from.timeout ? from.timeout : to.timeout;
+  Result<ServerConnection> source = open_server(from);
   if (!source.ok()) return source.take_status();
-  Result<ServerConnection> target = open_server(options.to);
+  Result<ServerConnection> target = open_server(to);
   if (!target.ok()) return target.take_status();
   Result<StatsReply> here = ask_stats(*source, Stats{});
   if (!here.ok()) return here.status();

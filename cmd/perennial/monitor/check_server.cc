@@ -1,6 +1,7 @@
 #include "cmd/perennial/monitor/check_server.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace perennial::tool {
 namespace {
 
 // Monitors stop a plugin that takes longer than ten seconds or a minute.
-constexpr uint32_t check_silence_ms_max = 8'000;
+constexpr std::chrono::milliseconds silence_max = std::chrono::seconds(8);
 
 Status read_limits(const CheckServerOptions& options, Limits& limits) {
   struct Row {
@@ -76,10 +77,10 @@ Result<std::vector<StatsReply>> ask_tubes(ServerConnection& server,
 }
 
 ServerHealth check_at(const CheckServerOptions& options, const Limits& limits) {
-  Result<ServerConnection> server = open_server(options.server);
+  ServerAddress address = options.server;
+  if (!address.timeout) address.timeout = silence_max;
+  Result<ServerConnection> server = open_server(address);
   if (!server.ok()) return of_failure(server.status());
-  if (Status limited = server->limit_silence(check_silence_ms_max); !limited.ok())
-    return of_failure(limited);
   const Result<StatsReply> stats = ask_one(*server, Stats{});
   if (!stats.ok()) return of_failure(stats.status());
   const Result<std::vector<StatsReply>> tubes = ask_tubes(*server, options.tubes);

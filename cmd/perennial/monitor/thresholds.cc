@@ -1,10 +1,11 @@
 #include "cmd/perennial/monitor/thresholds.h"
 
 #include <algorithm>
-#include <limits>
+#include <chrono>
 
 #include <fmt/format.h>
 
+#include "cmd/common/duration.h"
 #include "cmd/common/units.h"
 
 namespace perennial::tool {
@@ -12,37 +13,12 @@ namespace {
 
 using ParseLimit = Result<uint64_t> (*)(std::string_view);
 
-uint64_t unit_seconds(char unit) {
-  switch (unit) {
-    case 's':
-      return 1;
-    case 'm':
-      return 60;
-    case 'h':
-      return 3600;
-    case 'd':
-      return 86'400;
-    default:
-      return 0;
-  }
-}
-
 Result<uint64_t> parse_seconds(std::string_view text) {
-  const Status wrong = {StatusCode::InvalidArgument,
-                        fmt::format("'{}' is no time, such as 90s, 15m, 1h or 2d", text)};
-  if (const Result<uint64_t> plain = common::parse_count(text); plain.ok()) return plain;
-  if (text.empty()) return wrong;
-  uint64_t total = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    const size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
-    const uint64_t unit = digits < rest.size() ? unit_seconds(rest[digits]) : 0;
-    const Result<uint64_t> count = common::parse_count(rest.substr(0, digits));
-    if (unit == 0 || !count.ok()) return wrong;
-    if (*count > (std::numeric_limits<uint64_t>::max() - total) / unit) return wrong;
-    total += *count * unit;
-    rest.remove_prefix(digits + 1);
-  }
-  return total;
+  const Result<std::chrono::milliseconds> time = common::parse_duration(text);
+  if (!time.ok()) return time.status();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(*time);
+  if (seconds == *time) return static_cast<uint64_t>(seconds.count());
+  return Status(StatusCode::InvalidArgument, fmt::format("'{}' has parts of a second", text));
 }
 
 Status parse_limit(std::string_view text, ParseLimit parse, std::optional<uint64_t>& limit) {

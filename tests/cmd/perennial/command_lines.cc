@@ -41,6 +41,7 @@ const std::vector<CommandLine>& command_lines() {
       {"token new", "token new --user mailer", Needs::Nothing},
       {"users check", "users check --config DIR/empty.yaml", Needs::DataDir},
       {"import-binlog", "import-binlog --dry-run --from DIR/binlog", Needs::DataDir},
+      {"copy", "copy --dry-run --from SERVER --to OTHER"},
       {"export-beanstalkd", "export-beanstalkd --dry-run --to OTHER --server SERVER"},
       {"cluster status", "", Needs::Nothing},  // These need a cluster.
       {"cluster handover", "", Needs::Nothing},
