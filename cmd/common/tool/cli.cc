@@ -199,13 +199,19 @@ int run(const Subcommand& command) {
   }
 }
 
-// What is said of an argument that the command does not have. CLI11 would list all such in an order
-// of its own.
-std::string say_unexpected(const CLI::App& app, const std::vector<std::string>& unexpected) {
+// What is said of arguments that the command does not have. CLI11 would list all of them in an
+// order of its own, and say first that an argument is missing behind a mistyped option. Empty: they
+// are not what is wrong.
+std::string say_unexpected(const CLI::App& app, const CLI::Error& error) {
+  std::vector<std::string> unexpected = app.remaining();
+  std::erase(unexpected, "--");
   const auto is_option = [](const std::string& text) { return text.starts_with('-'); };
   const auto found = std::ranges::find_if(unexpected, is_option);
-  if (found == unexpected.end())
+  if (found == unexpected.end()) {
+    const bool is_wrong = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    if (!is_wrong || unexpected.empty()) return {};
     return fmt::format("'{}' is one argument too many", unexpected.front());
+  }
   const std::string name = found->substr(0, found->find('='));
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) {
@@ -221,8 +227,8 @@ std::string say_failure(const CLI::App* app, const CLI::Error& error) {
     app = app->get_subcommands().front();
     name += " " + app->get_name();
   }
-  const std::vector<std::string> unexpected = app->remaining();
-  const std::string what = unexpected.empty() ? error.what() : say_unexpected(*app, unexpected);
+  std::string what = say_unexpected(*app, error);
+  if (what.empty()) what = error.what();
   return fmt::format("{0}: {1}\n'{0} --help' says how it is used.\n", name,
                      common::printable(what));
 }

@@ -39,13 +39,13 @@ std::vector<Flag> with_server_flags(ServerAddress& target, std::vector<Flag> fla
   flags.push_back(token_flag(target.token_file));
   flags.push_back(insecure_token_flag(target.insecure_token));
   const bool is_taken = std::ranges::find(flags, "--timeout", &Flag::name) != flags.end();
-  flags.push_back({.name = is_taken ? "--server-timeout" : "--timeout",
-                   .value = "DURATION",
-                   .help = "Give up when the server cannot be reached, or says nothing, for so "
-                           "long (45s)",
-                   .target = &target.timeout,
-                   .lowest = 1,
-                   .highest = timeout_ms_max});
+  flags.push_back(
+      {.name = is_taken ? "--server-timeout" : "--timeout",
+       .value = "DURATION",
+       .help = "Give up when the server cannot be reached, or says nothing, for so long",
+       .target = &target.timeout,
+       .lowest = 1,
+       .highest = timeout_ms_max});
   return flags;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cmd/common/tool/progress.h"
+#include "cmd/common/tool/quiet.h"
 #include "cmd/common/tool/stop_signals.h"
 #include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/export/export_tube.h"
@@ -171,7 +172,7 @@ Status transfer(const TransferOptions& options) {
   const Result<NotKept> losses = foresee_losses(*route, *tubes);
   if (!losses.ok()) return losses.status();
   const std::string warning = losses->sentence(route->target.address(), options.drops_options);
-  if (!warning.empty()) complain(options.command, warning);
+  if (!warning.empty() && !is_quiet()) complain(options.command, warning);
   ExportTally tally;
   Status moved;
   if (options.dry_run) {

@@ -49,11 +49,11 @@ TEST(Thresholds, AreReadAsPeopleWriteThem) {
 }
 
 TEST(Thresholds, WrongOnesAreRefused) {
-  for (const char* text : {",", "2,1", "x", "1,x", "1,2,3", "-1", "1.5", "99999999999999999999"}) {
+  for (const char* text : {",", "2,1", "x", "1,x", "1,2,3", "-1", "99999999999999999999"}) {
     EXPECT_FALSE(parse_count_thresholds(text).ok()) << text;
     EXPECT_FALSE(parse_time_thresholds(text).ok()) << text;
   }
-  for (const char* text : {"1x", "s", "m5", "5m,1m", "1h ", "213503982334602d"})
+  for (const char* text : {"1x", "s", "m5", "5m,1m", "1h ", "99999d"})
     EXPECT_FALSE(parse_time_thresholds(text).ok()) << text;
   EXPECT_FALSE(parse_count_thresholds("5m").ok());
 }
