@@ -95,7 +95,8 @@ TEST_F(Destroying, ListShowsWhatAFlushWouldTake) {
   const auto ids = [this](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"list", "mail"});
     std::vector<int> found;
-    for (const auto& each : parsed(flags)["jobs"]) found.push_back(each["id"].get<int>());
+    const json list = parsed(flags);
+    for (const auto& each : list["jobs"]) found.push_back(each["id"].get<int>());
     return found;
   };
   using Ids = std::vector<int>;
