@@ -44,7 +44,7 @@ TEST_F(CheckServer, ItsExitCodesAreThoseOfAPlugin) {
   EXPECT_EQ(unknown.code, 3) << unknown.err;
   EXPECT_THAT(unknown.out, StartsWith("PERENNIAL UNKNOWN - --buried: 'few' is not a whole number"));
   EXPECT_EQ(run({"check", "--checkpoint-age", "2h,26h"}).code, 2);
-  EXPECT_EQ(run({"drain"}).code, 0);
+  EXPECT_EQ(run({"drain", "--yes"}).code, 0);
   EXPECT_EQ(run({"check"}).code, 1);
 }
 
