@@ -2,10 +2,13 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <yaml-cpp/yaml.h>
 
 #include "cmd/common/tool/command_words.h"
@@ -39,8 +42,11 @@ class Entry {
       return wrong(file_, node.Mark(),
                    fmt::format("'{}' has no keys, such as \"server: HOST:PORT\"", name));
     }
+    std::set<std::string> seen;
     for (const auto& pair : node) {
-      if (Status s = set(pair.first.Scalar(), pair.second); !s.ok()) return s;
+      const std::string& key = pair.first.Scalar();
+      if (!seen.insert(key).second) return wrong(file_, pair.first.Mark(), key + ": set twice");
+      if (Status s = set(key, pair.second); !s.ok()) return s;
     }
     if (!has_address_)
       return wrong(file_, node.Mark(), fmt::format("'{}' has no key 'server'", name));
@@ -101,21 +107,36 @@ ServerAddress with_flags(ServerAddress found, const ServerAddress& flags) {
   return found;
 }
 
+// The file says where commands and tokens go, so nobody else may change it. InvalidArgument: others
+// may, or it is no file that can be read at once.
+Status check_file(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) {
+    return {
+        StatusCode::InvalidArgument,
+        fmt::format("there is no file {} that can be read, which would say where that is", path)};
+  }
+  if (!S_ISREG(found.st_mode)) return {StatusCode::InvalidArgument, path + " is not a file"};
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
+  return {StatusCode::InvalidArgument,
+          fmt::format("others may write {}: chmod go-w it, since it says where tokens go", path)};
+}
+
 Result<ServerAddress> find(const YAML::Node& servers, const std::string& name,
                            const std::string& path) {
-  std::vector<std::string> known;
   if (!servers.IsMap())
     return wrong(path, servers.Mark(), "the file has no names of servers with keys below them");
+  std::vector<std::string> known;
+  std::optional<ServerAddress> found;
   for (const auto& pair : servers) {
-    const std::string& found = pair.first.Scalar();
-    if (found != name) {
-      known.push_back(found);
-      continue;
-    }
+    known.push_back(pair.first.Scalar());
+    if (known.back() != name) continue;
+    if (found) return wrong(path, pair.first.Mark(), fmt::format("'{}' is there twice", name));
     Entry entry(path);
     if (Status s = entry.read(pair.second, name); !s.ok()) return s;
-    return entry.server();
+    found = entry.server();
   }
+  if (found) return *found;
   return Status(StatusCode::InvalidArgument,
                 fmt::format("{} has no server '{}'{}", path, name, suggestion(name, known)));
 }
@@ -139,6 +160,7 @@ Result<ServerAddress> resolve_server(const ServerAddress& server) {
 
 Result<ServerAddress> resolve_server(const ServerAddress& server, const std::string& path) {
   if (!server.address.starts_with('@')) return server;
+  if (Status s = check_file(path); !s.ok()) return std::move(s).with(server.address);
   try {
     Result<ServerAddress> found = find(YAML::LoadFile(path), server.address.substr(1), path);
     if (!found.ok()) return found;

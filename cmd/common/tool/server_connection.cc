@@ -143,6 +143,11 @@ Result<wire::ClientReply> ServerConnection::receive() {
     std::array<char, 64 << 10> bytes;
     const ssize_t count = stream_.recv(bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      return Status(StatusCode::Io, address_ +
+                                        ": the server does not answer; what it was asked for it "
+                                        "may still do");
+    }
     if (count < 0) return failed("receive");
     if (count == 0) return Status(StatusCode::Io, address_ + ": the server closed the connection");
     input_.assign(bytes.data(), static_cast<size_t>(count));

@@ -1,5 +1,7 @@
 #include "cmd/perennial/arguments/arguments.h"
 
+#include <unordered_set>
+
 #include <fmt/format.h>
 
 #include "cmd/common/units.h"
@@ -29,13 +31,15 @@ Status check_tube_name(std::string_view name) {
 
 Result<std::vector<JobId>> parse_ids(const std::vector<std::string>& texts) {
   std::vector<JobId> ids;
+  std::unordered_set<JobId> seen;
   for (const std::string& text : texts) {
     const Result<uint64_t> id = common::parse_count(text);
     if (!id.ok() || *id == 0) {
       return Status(StatusCode::InvalidArgument,
                     fmt::format("{:?} is no id of a job: a whole number from 1", text));
     }
-    ids.push_back(*id);
+    // Who names a job twice means it once.
+    if (seen.insert(*id).second) ids.push_back(*id);
   }
   return ids;
 }

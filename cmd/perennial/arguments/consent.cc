@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include <fmt/format.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "cmd/perennial/output/readable.h"
@@ -49,9 +50,12 @@ Result<bool> ask_person(std::string_view act) {
                   fmt::format("this would {}; there is no terminal to ask on: give --yes", act));
   }
   std::fflush(stdout);
+  // What was typed before the question does not answer it.
+  ::tcflush(STDIN_FILENO, TCIFLUSH);
   std::fputs(fmt::format("{}? [y/N] ", printable(with_capital(act))).c_str(), stderr);
   std::string answer;
-  return std::getline(std::cin, answer) && means_yes(answer);
+  // A line without its end was not entered.
+  return std::getline(std::cin, answer) && !std::cin.eof() && means_yes(answer);
 }
 
 Status nothing_changed() {

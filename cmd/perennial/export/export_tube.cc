@@ -28,9 +28,11 @@ Status ExportTube::run() {
   if (done.ok()) done = walk(Walk::First, JobState::Delayed);
   if (done.ok() && setup_.target_reserves_by_id) done = walk(Walk::First, JobState::Buried);
   Status back = walk_.put_back(held_);
-  if (!done.ok()) return done;
-  if (!back.ok()) return back;
-  return count_left();
+  const bool is_over = done.ok();
+  if (done.ok()) done = back;
+  // Also where it has ended early: what is left is said then, too, if the source answers.
+  const Status counted = count_left(is_over && !setup_.tally.stopped);
+  return done.ok() ? counted : done;
 }
 
 // The connection watches only this tube, so that it reserves no other jobs.
@@ -170,20 +172,41 @@ void ExportTube::add_put(const TakenJob& job) {
 }
 
 Status ExportTube::receive_puts(std::vector<TakenJob>& jobs, std::vector<Copy>& copies) {
+  std::vector<Copy> others;
   for (TakenJob& job : jobs) {
     const Result<wire::ClientReply> reply = setup_.target.receive();
     if (!reply.ok()) return reply.status();
-    if (reply->is(Word::Inserted)) {
+    // With a state behind the id the key is another job's, and nothing was put.
+    if (reply->is(Word::Inserted) && reply->text.empty()) {
       copies.push_back({&job, reply->number});
+    } else if (reply->is(Word::Inserted)) {
+      others.push_back({&job, reply->number});
     } else {
       refuse(job, *reply);
     }
   }
+  if (Status compared = compare_bodies(others, copies); !compared.ok()) return compared;
   for (const JobId id : std::exchange(unwanted_, {})) {
     const Result<wire::ClientReply> reply = setup_.target.ask(Delete{id});
     if (!reply.ok()) return reply.status();
   }
   return explain_draining();
+}
+
+// A job with the same key and the same body is this one's copy, which an earlier move has left that
+// was killed. Any other stays what it is, and so does this one.
+Status ExportTube::compare_bodies(const std::vector<Copy>& others, std::vector<Copy>& copies) {
+  for (const Copy& other : others) {
+    const Result<wire::ClientReply> reply = setup_.target.ask(Peek{other.id});
+    if (!reply.ok()) return reply.status();
+    if (reply->is(Word::Found) && reply->text == other.job->body) {
+      copies.push_back(other);
+      continue;
+    }
+    refused_.insert(other.job->id);
+    ++setup_.tally.left["with a key that another job of the other server has, or had"];
+  }
+  return {};
 }
 
 // A tube that takes no jobs does not end the others. The reply is the same for a whole server.
@@ -269,7 +292,7 @@ Status ExportTube::delete_copies(const std::vector<Copy>& copies) {
   return {};
 }
 
-Status ExportTube::count_left() {
+Status ExportTube::count_left(bool is_over) {
   const Result<StatsReply> stats = ask_stats(setup_.source, StatsTube{setup_.tube});
   if (!stats.ok()) return stats.status();
   const auto note = [this](const std::string& reason, uint64_t jobs) {
@@ -290,7 +313,7 @@ Status ExportTube::count_left() {
   } else if (!trouble_.empty()) {
     note(fmt::format("could not be taken: the server here answered {}", trouble_), unseen);
   } else {
-    note(setup_.tally.stopped ? "not yet moved" : "put or released meanwhile", unseen);
+    note(is_over ? "put or released meanwhile" : "not yet moved", unseen);
   }
   return {};
 }

@@ -55,12 +55,14 @@ class ExportTube {
   Status copy(std::vector<TakenJob>& jobs, std::vector<Copy>& copies);
   void add_put(const TakenJob& job);
   Status receive_puts(std::vector<TakenJob>& jobs, std::vector<Copy>& copies);
+  Status compare_bodies(const std::vector<Copy>& others, std::vector<Copy>& copies);
   Status explain_draining();
   void refuse(TakenJob& job, const wire::ClientReply& reply);
   Status bury_copies(const std::vector<Copy>& copies);
   Status delete_originals(const std::vector<Copy>& copies);
   Status delete_copies(const std::vector<Copy>& copies);
-  Status count_left();
+  // `is_over`: all that was there has been offered to the target.
+  Status count_left(bool is_over);
 
   Setup setup_;
   ExportWalk walk_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -119,13 +120,23 @@ ExportTally foresee(const std::vector<StatsReply>& tubes, bool target_reserves_b
   return tally;
 }
 
+// The jobs of tubes that nobody has come to.
+void leave(std::span<const StatsReply> tubes, ExportTally& tally) {
+  for (const StatsReply& tube : tubes) {
+    const uint64_t jobs = states_of(tube).total() + tube.count("current-jobs-reserved");
+    if (jobs > 0) tally.left["not yet moved"] += jobs;
+  }
+}
+
 Status move_all(Route& route, const std::vector<StatsReply>& tubes, bool drops_extras,
                 ExportTally& tally) {
   StopSignals signals;
   Progress progress("jobs moved", foresee(tubes, route.target_reserves_by_id).moved.total());
-  for (const StatsReply& tube : tubes) {
+  for (size_t at = 0; at < tubes.size(); ++at) {
+    const StatsReply& tube = tubes[at];
     if (signals.stopped()) {
       tally.stopped = true;
+      leave(std::span(tubes).subspan(at), tally);
       return {};
     }
     ExportTube move({.source = route.source,
@@ -138,7 +149,10 @@ Status move_all(Route& route, const std::vector<StatsReply>& tubes, bool drops_e
                      .tally = tally,
                      .stopped = [&signals] { return signals.stopped(); },
                      .progress = [&] { progress.look(tally.moved.total()); }});
-    if (Status moved = move.run(); !moved.ok()) return moved;
+    if (Status moved = move.run(); !moved.ok()) {
+      leave(std::span(tubes).subspan(at + 1), tally);
+      return moved;
+    }
     ++tally.tubes;
   }
   return {};

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/time.h>
+#include <unistd.h>
 
+#include "cmd/common/duration.h"
 #include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/monitor/verdict.h"
 
@@ -19,7 +23,7 @@ constexpr std::chrono::milliseconds silence_max = std::chrono::seconds(8);
 Status read_limits(const CheckServerOptions& options, Limits& limits) {
   struct Row {
     const char* flag;
-    const std::string& text;
+    const std::optional<std::string>& text;
     std::optional<Thresholds>& target;
     Result<Thresholds> (*parse)(std::string_view);
   };
@@ -32,8 +36,8 @@ Status read_limits(const CheckServerOptions& options, Limits& limits) {
       {"--checkpoint-age", options.checkpoint_age, limits.checkpoint_age, parse_time_thresholds},
   };
   for (const Row& row : rows) {
-    if (row.text.empty()) continue;
-    Result<Thresholds> parsed = row.parse(row.text);
+    if (!row.text) continue;
+    Result<Thresholds> parsed = row.parse(*row.text);
     if (!parsed.ok()) return parsed.take_status().with(row.flag);
     row.target = *parsed;
   }
@@ -88,6 +92,39 @@ ServerHealth check_at(const CheckServerOptions& options, const Limits& limits) {
   return judge(*stats, *tubes, options.tubes, limits);
 }
 
+std::string text_of(const CheckServerOptions& options, const ServerHealth& verdict) {
+  return options.json ? verdict_json(verdict, options.server.address) : verdict_line(verdict);
+}
+
+// What is said when the time is over, for a signal handler.
+std::string& late_text() {
+  static std::string text;
+  return text;
+}
+
+void on_late(int /*number*/) {
+  const std::string& text = late_text();
+  // Nobody is there to say it to if this fails; the exit code says it, too.
+  const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+  ::_exit(written < 0 ? static_cast<int>(Level::Unknown) : static_cast<int>(Level::Critical));
+}
+
+// A monitor ends a plugin that takes too long, and shows nothing of it. The limit of each wait is
+// not enough: a server may answer a byte a second.
+void limit_all(const CheckServerOptions& options) {
+  const std::chrono::milliseconds limit = options.server.timeout.value_or(silence_max);
+  late_text() =
+      text_of(options, no_verdict(Level::Critical, fmt::format("{}: no whole answer within {}",
+                                                               options.server.address,
+                                                               common::format_duration(limit))));
+  std::signal(SIGALRM, on_late);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(limit);
+  const std::chrono::microseconds rest = limit - seconds;
+  const itimerval timer = {.it_interval = {},
+                           .it_value = {.tv_sec = seconds.count(), .tv_usec = rest.count()}};
+  ::setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
 ServerHealth verdict_of(const CheckServerOptions& options) {
   Limits limits;
   Status usage = read_limits(options, limits);
@@ -99,9 +136,7 @@ ServerHealth verdict_of(const CheckServerOptions& options) {
 }  // namespace
 
 bool CheckServerOptions::has_limits() const {
-  const std::string* const texts[] = {&oldest, &ready, &buried, &dead, &damaged, &checkpoint_age};
-  return !tubes.empty() ||
-         std::ranges::any_of(texts, [](const std::string* text) { return !text->empty(); });
+  return !tubes.empty() || oldest || ready || buried || dead || damaged || checkpoint_age;
 }
 
 std::vector<Flag> with_check_server_flags(CheckServerOptions& options, std::vector<Flag> flags) {
@@ -131,10 +166,10 @@ std::vector<Flag> with_check_server_flags(CheckServerOptions& options, std::vect
 }
 
 int check_server(const CheckServerOptions& options) {
+  limit_all(options);
   const ServerHealth verdict = verdict_of(options);
-  const std::string text =
-      options.json ? verdict_json(verdict, options.server.address) : verdict_line(verdict);
-  std::fputs(text.c_str(), stdout);
+  std::signal(SIGALRM, SIG_IGN);
+  std::fputs(text_of(options, verdict).c_str(), stdout);
   return static_cast<int>(verdict.level);
 }
 

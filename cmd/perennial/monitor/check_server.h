@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,12 @@ struct CheckServerOptions {
   ServerAddress server = std::string();
   std::vector<std::string> tubes = {};  // Empty: all tubes.
   // Limits as they were written: thresholds.h. Empty: none, or the usual ones.
-  std::string oldest = {};
-  std::string ready = {};
-  std::string buried = {};
-  std::string dead = {};
-  std::string damaged = {};
-  std::string checkpoint_age = {};
+  std::optional<std::string> oldest = {};
+  std::optional<std::string> ready = {};
+  std::optional<std::string> buried = {};
+  std::optional<std::string> dead = {};
+  std::optional<std::string> damaged = {};
+  std::optional<std::string> checkpoint_age = {};
   bool json = false;
 
   // Whether there is anything but a server's address and --json.

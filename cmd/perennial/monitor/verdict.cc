@@ -156,6 +156,8 @@ ServerHealth no_verdict(Level level, std::string why) {
 ServerHealth judge(const StatsReply& stats, const std::vector<StatsReply>& tubes,
                    const std::vector<std::string>& wanted, const Limits& limits) {
   ServerHealth verdict;
+  if (!stats.number("current-jobs-ready"))
+    return no_verdict(Level::Unknown, "the server does not say 'current-jobs-ready'");
   const std::string_view state = stats.text("store-state").value_or("ok");
   if (state != "ok") verdict.add(Level::Critical, fmt::format("store-state is '{}'", state));
   if (stats.text("draining") == "true")

@@ -1,5 +1,6 @@
 #include "cmd/perenniald/process/log_writer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -52,7 +53,10 @@ LogWriter::~LogWriter() {
 void LogWriter::add(std::string_view line, bool is_important) {
   const size_t capacity = bytes_max + (is_important ? bytes_max / 4 : 0);
   std::unique_lock lock(mutex_);
-  if (!thread_.joinable()) return write_out(line);
+  if (!thread_.joinable()) {
+    write_out(std::string(line));
+    return;
+  }
   // A line behind those that were dropped has to wait until they are said.
   const bool fits = waiting_.size() + being_written_ + line.size() <= capacity;
   if (!fits || (not_said_ > 0 && !is_important)) {
@@ -80,37 +84,46 @@ uint64_t LogWriter::dropped() const {
 
 void LogWriter::run() {
   std::unique_lock lock(mutex_);
+  uint64_t lost = 0;  // Lines that could not be written. They are said with the next line that can.
   while (true) {
     added_.wait(lock, [this] { return stopping_ || !waiting_.empty() || not_said_ > 0; });
     if (waiting_.empty() && not_said_ == 0) return;
     std::string bytes = std::exchange(waiting_, {});
     const uint64_t lines = lines_in_;
-    if (const uint64_t dropped = std::exchange(not_said_, 0); dropped > 0) {
-      bytes += say_dropped_(dropped);
-    }
+    const uint64_t dropped = std::exchange(not_said_, 0) + lost;
+    if (dropped > 0) bytes += say_dropped_(dropped);
     being_written_ = bytes.size();
     lock.unlock();
-    write_out(bytes);
+    lost = write_out(std::move(bytes));
     lock.lock();
+    // The last of them is the one that says it.
+    if (lost > 0 && dropped > 0) lost += dropped - 1;
     being_written_ = 0;
     lines_out_ = lines;
     written_.notify_all();
   }
 }
 
-// What cannot be written is lost: there is nobody to say it to.
-void LogWriter::write_out(std::string_view bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
-    if (written >= 0) {
-      bytes.remove_prefix(static_cast<size_t>(written));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+// What cannot be written, as on a full disk, is lost. A line of which a part was written ends
+// before the next one, which would be no line of its own otherwise.
+uint64_t LogWriter::write_out(std::string bytes) {
+  const bool was_torn = is_torn_;
+  if (was_torn) bytes.insert(0, 1, '\n');
+  std::string_view left = bytes;
+  while (!left.empty()) {
+    const ssize_t written = ::write(fd_, left.data(), left.size());
+    if (written > 0) {
+      is_torn_ = left[static_cast<size_t>(written) - 1] != '\n';
+      left.remove_prefix(static_cast<size_t>(written));
+    } else if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       pollfd ready = {.fd = fd_, .events = POLLOUT, .revents = 0};
       ::poll(&ready, 1, -1);
-    } else if (errno != EINTR) {
-      return;
+    } else if (written == 0 || errno != EINTR) {
+      const auto lines = static_cast<uint64_t>(std::ranges::count(left, '\n'));
+      return was_torn && left.size() == bytes.size() ? lines - 1 : lines;
     }
   }
+  return 0;
 }
 
 }  // namespace perennial::perenniald

@@ -43,9 +43,11 @@ class LogWriter {
 
  private:
   void run();
-  void write_out(std::string_view bytes) const;
+  // Returns how many lines could not be written.
+  uint64_t write_out(std::string bytes);
 
   const int fd_;
+  bool is_torn_ = false;  // The last bytes that were written end within a line.
   const std::function<std::string(uint64_t)> say_dropped_;
   mutable std::mutex mutex_;  // Guards what follows.
   std::condition_variable added_;

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/support/temp_dir.h"
 
@@ -85,9 +86,21 @@ TEST_F(NamedServers, AFileThatIsWrongIsRefusedWithItsLine) {
   EXPECT_THAT(refusal("prod:\n  server: a:1\n  tls: perhaps\n"), HasSubstr("tls: true or false"));
   EXPECT_THAT(refusal("prod:\n  server: [a]\n"), HasSubstr("servers.yaml:2: server is not one"));
   EXPECT_THAT(refusal("prod: a:1\n"), HasSubstr("'prod' has no keys"));
+  EXPECT_THAT(refusal("prod:\n  server: a:1\nprod:\n  server: b:1\n"),
+              HasSubstr("servers.yaml:3: 'prod' is there twice"));
+  EXPECT_THAT(refusal("prod:\n  server: a:1\n  server: b:1\n"),
+              HasSubstr("servers.yaml:3: server: set twice"));
   EXPECT_THAT(refusal("- prod\n"), HasSubstr("has no names of servers"));
   EXPECT_THAT(refusal(""), HasSubstr("has no names of servers"));
   EXPECT_THAT(refusal("prod: {\n"), HasSubstr("servers.yaml:2: "));
+}
+
+TEST_F(NamedServers, AFileThatOthersMayWriteIsRefused) {
+  write("prod:\n  server: a:1\n");
+  ASSERT_EQ(::chmod(path_.c_str(), 0622), 0);
+  EXPECT_THAT(resolve(ServerAddress("@prod")).status().message(), HasSubstr("chmod go-w"));
+  const Result<ServerAddress> folder = resolve_server(ServerAddress("@prod"), dir_.path());
+  EXPECT_THAT(folder.status().message(), HasSubstr("is not a file"));
 }
 
 }  // namespace

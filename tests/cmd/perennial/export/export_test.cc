@@ -178,6 +178,42 @@ TEST(ExportOfOptions, KeepsThemAtAPerennial) {
   EXPECT_EQ(tube["reserved-max"], 9) << tube;
 }
 
+// The put of a key that is taken is answered with the id of the job that has it. It was taken for
+// the copy: the original was deleted, and a ready job there buried in the place of a buried one.
+TEST(ExportOfOptions, LeavesAJobWhoseKeyAnotherOneHasThere) {
+  ServerProcess from({.flags = {"-F"}});
+  ServerProcess to({.flags = {"-F"}});
+  ASSERT_TRUE(from.start().ok());
+  ASSERT_TRUE(to.start().ok());
+  const auto run = [](const ServerProcess& server, std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--server", server.address()});
+    return support::run_tool(arguments).code;
+  };
+  EXPECT_EQ(run(from, {"put", "--tube", "pay", "--idp", "ready", "mine"}), 0);
+  EXPECT_EQ(run(from, {"put", "--tube", "pay", "--idp", "buried", "mine, buried"}), 0);
+  EXPECT_EQ(run(from, {"put", "--tube", "pay", "--idp", "gone", "mine, late"}), 0);
+  EXPECT_EQ(run(from, {"put", "--tube", "pay", "--idp", "same", "as a killed move left it"}), 0);
+  EXPECT_EQ(run(from, {"put", "--tube", "pay", "--idp", "free", "moves"}), 0);
+  EXPECT_EQ(run(from, {"bury", "2"}), 0);
+  EXPECT_EQ(run(to, {"put", "--tube", "pay", "--idp", "ready", "theirs"}), 0);
+  EXPECT_EQ(run(to, {"put", "--tube", "pay", "--idp", "buried", "theirs, ready"}), 0);
+  EXPECT_EQ(run(to, {"put", "--tube", "pay", "--idp", "gone:600", "done"}), 0);
+  EXPECT_EQ(run(to, {"put", "--tube", "pay", "--idp", "same", "as a killed move left it"}), 0);
+  EXPECT_EQ(run(to, {"delete", "3"}), 0);
+  const ToolRun moved = support::run_tool(arguments(from, to));
+  EXPECT_EQ(moved.code, 1);
+  EXPECT_THAT(moved.out, HasSubstr("with a key that another job of the other server has, or had"));
+  const auto left = by_body(from);
+  EXPECT_EQ(left.size(), 3U);
+  EXPECT_EQ(left.at("mine").second.state, "ready");
+  EXPECT_EQ(left.at("mine, buried").second.state, "buried");
+  EXPECT_EQ(left.at("mine, late").second.state, "ready");
+  const auto there = by_body(to);
+  EXPECT_EQ(there.size(), 4U);
+  EXPECT_EQ(there.at("theirs, ready").second.state, "ready");
+  EXPECT_TRUE(there.contains("moves"));
+}
+
 TEST(ExportOfOptions, LeavesThemIfTheOtherServerDoesNotKnowThem) {
   ServerProcess from({.flags = {"-F"}});
   ServerProcess to({.program = Program::Beanstalkd, .flags = {"-F"}});

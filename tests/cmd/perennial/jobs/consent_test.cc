@@ -169,6 +169,18 @@ TEST_F(DestroyingOnATerminal, YesIsYes) {
   EXPECT_SHOWN(screen, "ended with 0");
 }
 
+// A person has not seen the number of jobs yet.
+TEST_F(DestroyingOnATerminal, WhatWasTypedBeforeIsNoAnswer) {
+  put_two();
+  const Screen screen(server_.dir(), "sleep 2; " + command("delete 1 2"));
+  screen.tmux("send-keys y Enter");
+  EXPECT_SHOWN(screen, "Delete 2 jobs (1 ready, 1 buried) at");
+  EXPECT_EQ(job_count("mail"), 2U);
+  screen.tmux("send-keys Enter");
+  EXPECT_SHOWN(screen, "ended with 1");
+  EXPECT_EQ(job_count("mail"), 2U);
+}
+
 TEST_F(DestroyingOnATerminal, AnythingElseIsNo) {
   put_two();
   const Screen screen(server_.dir(), command("delete 1 2"));

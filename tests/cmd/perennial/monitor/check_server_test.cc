@@ -61,6 +61,27 @@ TEST_F(CheckServer, BeanstalkdIsChecked) {
   EXPECT_THAT(unknown.out, HasSubstr("UNKNOWN - the server does not say 'next-ready-age'"));
 }
 
+// From a variable of a shell that is not set: a limit that is none must not be green for ever.
+TEST_F(CheckServer, AnEmptyLimitIsUnknown) {
+  EXPECT_EQ(run({"check", "--oldest", ""}).code, 3);
+}
+
+// The bytes of an answer come too slowly for its end to come in time.
+TEST(CheckOfASlowServer, EndsInTime) {
+  const support::CannedServer slow("OK 100000\r\n---\n");
+  const ToolRun done =
+      support::run_tool({"check", "--server", slow.address(), "--timeout", "300ms"});
+  EXPECT_EQ(done.code, 2);
+  EXPECT_THAT(done.out, StartsWith("PERENNIAL CRITICAL - "));
+}
+
+TEST(CheckOfAServerWithoutValues, IsUnknown) {
+  const support::CannedServer empty("OK 4\r\n---\n\r\n");
+  const ToolRun done =
+      support::run_tool({"check", "--server", empty.address(), "--tube", "a", "--timeout", "1s"});
+  EXPECT_NE(done.code, 0) << done.out;
+}
+
 TEST(CheckNoServer, IsCritical) {
   const ToolRun none = support::run_tool({"check", "--server", "unix:/no/such/socket"});
   EXPECT_EQ(none.code, 2);

@@ -97,7 +97,7 @@ TEST(VerdictLine, WithoutLimitsSaysWhatIsWrongWithTheServer) {
 }
 
 TEST(VerdictLine, NoCheckpointIsWorseThanAnOldOne) {
-  const std::string none = "checkpoint-age: -1\n";
+  const std::string none = "current-jobs-ready: 1\ncheckpoint-age: -1\n";
   EXPECT_THAT(line(none, {}, {.checkpoint_age = Thresholds{1, 2}}),
               HasSubstr("CRITICAL - there is no checkpoint"));
   EXPECT_THAT(line(none, {}, {.checkpoint_age = Thresholds{.warning = 1}}),

@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "engine/types/check.h"
@@ -87,6 +90,29 @@ TEST_F(LogWriterTest, ALineThatNeverFitsIsDropped) {
   writer.add(std::string(2 * LogWriter::bytes_max, 'x') + '\n', true);
   EXPECT_TRUE(writer.flush(10 * nanos_per_second));
   EXPECT_EQ(read_all(writer), "dropped 1\nthe end\n");
+}
+
+// A file that may not grow any more, as on a full disk, and later may.
+TEST_F(LogWriterTest, ATornLineEndsBeforeTheNextOneAndLostLinesAreSaid) {
+  signal(SIGXFSZ, SIG_IGN);
+  const int file = memfd_create("log", MFD_CLOEXEC);
+  ASSERT_GE(file, 0);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small = {.rlim_cur = 10, .rlim_max = before.rlim_max};
+  LogWriter writer(file, say_dropped);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  for (const char* const line : {"first\n", "second\n", "third\n"}) {
+    writer.add(line, false);
+    EXPECT_TRUE(writer.flush(10 * nanos_per_second));
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  writer.add("fourth\n", false);
+  EXPECT_TRUE(writer.flush(10 * nanos_per_second));
+  std::string text(200, ' ');
+  text.resize(static_cast<size_t>(pread(file, text.data(), text.size(), 0)));
+  EXPECT_EQ(text, "first\nseco\nfourth\ndropped 2\n");
+  close(file);
 }
 
 TEST_F(LogWriterTest, AReaderThatIsGoneHoldsNobody) {
