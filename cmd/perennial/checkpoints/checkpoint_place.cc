@@ -1,14 +1,30 @@
 #include "cmd/perennial/checkpoints/checkpoint_place.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 namespace perennial::tool {
 
+namespace {
+
+// A mistyped directory must not look like one without checkpoints: nobody would remove any.
+Status require_directory(const std::string& path) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) return {};
+  return {StatusCode::NotFound, "there is no directory " + path};
+}
+
+}  // namespace
+
 Result<std::string> dir_of(const CheckpointPlace& place) {
-  if (!place.dir.empty()) return place.dir;
-  if (!place.data_dir.empty()) return place.data_dir + "/checkpoints";
+  const std::string& given = place.dir.empty() ? place.data_dir : place.dir;
+  if (!given.empty()) {
+    if (Status found = require_directory(given); !found.ok()) return found;
+    return place.dir.empty() ? given + "/checkpoints" : given;
+  }
   return Status(StatusCode::InvalidArgument,
                 "say where the checkpoints are: --data-dir DIR, or --dir CHECKPOINT_DIR if "
                 "checkpoint_dir is set in the server's configuration");
