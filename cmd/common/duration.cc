@@ -49,7 +49,8 @@ bool add_units(std::string_view number, const TimeUnit& unit, uint64_t& sum) {
 Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const Status bad(
       StatusCode::InvalidArgument,
-      fmt::format("'{}' is not a duration: 90s, 15m, 1h30m, 2d or 250ms; a number is seconds",
+      fmt::format("'{}' is not a duration: 90s, 15m, 1h30m, 2d or 250ms, at most 49710d; a "
+                  "number is seconds",
                   text));
   if (text.empty()) return bad;
   uint64_t sum = 0;
