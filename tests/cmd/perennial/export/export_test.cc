@@ -339,11 +339,15 @@ TEST_P(Export, LeavesJobsThatAreTooLargeForTheTarget) {
 TEST_P(Export, EndsWhenTheOtherServerDrains) {
   ServerConnection source = support::connect(from_.address());
   for (int i = 0; i < 200; ++i) put(source, fmt::format("job {}", i));
+  ASSERT_EQ(support::run_tool({"put", "--tube", "other", "x", "--server", from_.address()}).code,
+            0);
   ASSERT_EQ(support::run_tool({"drain", "--yes", "--server", to_.address()}).code, 0);
   const ToolRun run = support::run_tool(arguments(from_, to_));
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.err, HasSubstr("DRAINING: the other server takes no more jobs"));
-  EXPECT_EQ(support::stat(from_.address(), "current-jobs-ready"), 200U);
+  EXPECT_THAT(run.out, HasSubstr("jobs left            201\n"));
+  EXPECT_THAT(run.out, HasSubstr("137                not yet moved\n"));
+  EXPECT_EQ(support::stat(from_.address(), "current-jobs-ready"), 201U);
 }
 
 // The other tubes go on.
