@@ -103,6 +103,7 @@ Nanos Startup::time(bool leads) {
 
 // What was made without the setting, or by tools, gets its modes here.
 Result<std::unique_ptr<store::Store>> Startup::open(const store::Options& options) {
+  is_written_ = false;  // Also where a copy has replaced a store that was written to.
   store::StartReview review;
   // A node of a cluster does not know before it leads which time will count.
   if (runner_ == nullptr) {

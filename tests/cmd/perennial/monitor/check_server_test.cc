@@ -75,13 +75,6 @@ TEST(CheckOfASlowServer, EndsInTime) {
   EXPECT_THAT(done.out, StartsWith("PERENNIAL CRITICAL - "));
 }
 
-TEST(CheckOfAServerWithoutValues, IsUnknown) {
-  const support::CannedServer empty("OK 4\r\n---\n\r\n");
-  const ToolRun done =
-      support::run_tool({"check", "--server", empty.address(), "--tube", "a", "--timeout", "1s"});
-  EXPECT_NE(done.code, 0) << done.out;
-}
-
 TEST(CheckNoServer, IsCritical) {
   const ToolRun none = support::run_tool({"check", "--server", "unix:/no/such/socket"});
   EXPECT_EQ(none.code, 2);

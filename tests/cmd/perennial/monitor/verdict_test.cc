@@ -96,6 +96,11 @@ TEST(VerdictLine, WithoutLimitsSaysWhatIsWrongWithTheServer) {
               testing::AllOf(HasSubstr("PERENNIAL OK"), Not(HasSubstr("checkpoint"))));
 }
 
+// No zeros are made up for a server that says nothing of itself.
+TEST(VerdictLine, AServerWithoutValuesIsUnknown) {
+  EXPECT_EQ(line("", {}, {}), "PERENNIAL UNKNOWN - the server does not say 'current-jobs-ready'\n");
+}
+
 TEST(VerdictLine, NoCheckpointIsWorseThanAnOldOne) {
   const std::string none = "current-jobs-ready: 1\ncheckpoint-age: -1\n";
   EXPECT_THAT(line(none, {}, {.checkpoint_age = Thresholds{1, 2}}),
