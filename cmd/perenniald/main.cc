@@ -37,8 +37,11 @@ int report_files(const Invocation& invocation) {
   const std::shared_ptr<const access::Users> users = load_users(invocation.config, problems);
   if (problems.empty()) {
     const bool of_access = invocation.action == Invocation::Action::Access;
-    const std::string out =
-        of_access ? access_report(invocation.config, users.get()) : invocation.out;
+    std::string out = invocation.out;
+    if (of_access) {
+      const AccessReport report = access_report(invocation.config, users.get());
+      out = invocation.json ? to_json(report) : to_text(report);
+    }
     std::fputs(out.c_str(), stdout);
   }
   for (const std::string& problem : problems) {

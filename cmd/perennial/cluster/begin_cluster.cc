@@ -2,12 +2,14 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cmd/perennial/cluster/cluster_place.h"
 #include "cmd/perennial/cluster/cluster_state.h"
 #include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/directory.h"
 #include "cmd/perennial/cluster/etcd_calls.h"
+#include "cmd/perennial/output/json.h"
 #include "cmd/perennial/output/readable.h"
 #include "engine/types/status.h"
 
@@ -20,6 +22,7 @@ using store::cluster::Keys;
 struct ClusterInitOptions {
   ClusterPlace place;
   std::string data_dir;
+  bool json = false;
 };
 
 // Whether this command has put the cluster into etcd, and was stopped before it reached the
@@ -46,7 +49,14 @@ Status check_fit(const ClusterState& seen, const Store& store, const std::string
                       cluster, printable(seen.id))};
 }
 
-void print_done(const std::string& cluster, const ClusterState& seen, const Store& store) {
+void print_done(const std::string& cluster, const ClusterState& seen, const Store& store,
+                bool json) {
+  if (json) {
+    return print_result({{"cluster", cluster},
+                         {"id", seen.id},
+                         {"data_dir", store.options().data_dir},
+                         {"last_batch", store.opening().last_index}});
+  }
   fmt::print("cluster    {}\nid         {}\ndirectory  {}\nlog        empty, after batch {}\n",
              cluster, seen.id, store.options().data_dir, with_commas(store.opening().last_index));
   fmt::print(
@@ -83,7 +93,7 @@ Status cluster_init(const ClusterInitOptions& options) {
     seen->id = log.id;
   }
   if (Status joined = store.join_cluster(seen->id); !joined.ok()) return joined;
-  print_done(cluster->name, *seen, store);
+  print_done(cluster->name, *seen, store, options.json);
   return store.close(store.opening().next_id);
 }
 
@@ -108,7 +118,8 @@ Subcommand cluster_init_command() {
           "  perennial cluster init --data-dir /var/lib/perennial\n"
           "  systemctl start perenniald\n",
       .flags = cluster_flags(options->place, {{"--data-dir", "DIR", "The directory of the server",
-                                               &options->data_dir, true}}),
+                                               &options->data_dir, true},
+                                              {"--json", "", "Report as JSON", &options->json}}),
       .run = [options] { return cluster_init(*options); },
   };
 }

@@ -5,12 +5,14 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cmd/perennial/cluster/cluster_place.h"
 #include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/expiring_key.h"
 #include "cmd/perennial/cluster/next_leader.h"
 #include "cmd/perennial/cluster/open_cluster.h"
+#include "cmd/perennial/output/json.h"
 #include "cmd/perennial/output/readable.h"
 #include "engine/types/status.h"
 
@@ -28,6 +30,7 @@ struct HandoverOptions {
   ClusterPlace place;
   std::string to;  // Empty: the standby that comes first.
   std::chrono::seconds wait{30};
+  bool json = false;
 };
 
 Status check_target(const ClusterState& state, const std::string& to) {
@@ -109,12 +112,18 @@ Status cluster_handover(const HandoverOptions& options) {
   if (Status fit = check_state(cluster->state, options, cluster->config.name); !fit.ok()) {
     return fit;
   }
-  NextLeader next(*cluster->etcd, cluster->keys, cluster->state.leader->epoch);
+  NextLeader next(*cluster->etcd, cluster->keys, cluster->state.leader->epoch, !options.json);
   Status asked = ask(*cluster->etcd, cluster->keys, cluster->state, options.to);
   if (!asked.ok()) return asked;
   const Result<std::optional<LeaderRecord>> leader = next.wait(options.wait);
   if (!leader.ok()) return Status(leader.status()).with("the handover was asked for");
   if (!*leader) return give_up(*cluster, options);
+  if (options.json) {
+    print_result({{"cluster", cluster->config.name},
+                  {"leader", (*leader)->node},
+                  {"former_leader", cluster->state.leader->node},
+                  {"epoch", (*leader)->epoch}});
+  }
   if (options.to.empty() || options.to == (*leader)->node) return {};
   return {StatusCode::Io,
           fmt::format("{} was asked for and did not stand in time: read its log", options.to)};
@@ -140,9 +149,10 @@ Subcommand cluster_handover_command() {
           "  perennial cluster handover\n"
           "  # Before the machine of the leader is restarted.\n"
           "  perennial cluster handover --to b\n",
-      .flags = cluster_flags(
-          options->place,
-          {{"--to", "NODE", "The node that shall lead", &options->to}, wait_flag(options->wait)}),
+      .flags =
+          cluster_flags(options->place, {{"--to", "NODE", "The node that shall lead", &options->to},
+                                         wait_flag(options->wait),
+                                         {"--json", "", "Report as JSON", &options->json}}),
       .run = [options] { return cluster_handover(*options); },
   };
 }

@@ -24,7 +24,7 @@ Result<std::optional<LeaderRecord>> NextLeader::wait(std::chrono::seconds limit)
     const Result<std::optional<LeaderRecord>> leader = read();
     if (!leader.ok()) return leader;
     if (*leader && (*leader)->epoch != epoch_) {
-      print(**leader);
+      if (says_) print(**leader);
       return leader;
     }
     if (!*leader && !gone_at_) gone_at_ = Clock::now();

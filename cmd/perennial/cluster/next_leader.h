@@ -16,12 +16,11 @@ namespace perennial::tool {
 // that since this was made.
 class NextLeader {
  public:
-  // `etcd` and `keys` outlive this.
-  NextLeader(EtcdCalls& etcd, const store::cluster::Keys& keys, uint64_t epoch)
-      : etcd_(etcd), keys_(keys), epoch_(epoch) {}
+  // `etcd` and `keys` outlive this. With `says`, wait() prints who leads.
+  NextLeader(EtcdCalls& etcd, const store::cluster::Keys& keys, uint64_t epoch, bool says)
+      : etcd_(etcd), keys_(keys), epoch_(epoch), says_(says) {}
 
-  // Waits until another epoch has a leader, and prints who it is. None: that is not so after
-  // `limit`.
+  // Waits until another epoch has a leader. None: that is not so after `limit`.
   Result<std::optional<store::cluster::LeaderRecord>> wait(std::chrono::seconds limit);
 
  private:
@@ -33,6 +32,7 @@ class NextLeader {
   EtcdCalls& etcd_;
   const store::cluster::Keys& keys_;
   const uint64_t epoch_;
+  const bool says_;
   const Clock::time_point begun_ = Clock::now();
   std::optional<Clock::time_point> gone_at_;  // Since when no node led.
 };

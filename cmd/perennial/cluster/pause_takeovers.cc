@@ -2,11 +2,13 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cmd/perennial/cluster/cluster_place.h"
 #include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/expiring_key.h"
 #include "cmd/perennial/cluster/open_cluster.h"
+#include "cmd/perennial/output/json.h"
 #include "cmd/perennial/output/readable.h"
 #include "engine/types/status.h"
 
@@ -19,10 +21,12 @@ using store::etcd::Compare;
 struct ClusterPauseOptions {
   ClusterPlace place;
   std::chrono::seconds time{0};
+  bool json = false;
 };
 
 struct ClusterResumeOptions {
   ClusterPlace place;
+  bool json = false;
 };
 
 // perennial cluster pause: no other node leads for a while, whatever becomes of the leader.
@@ -49,6 +53,13 @@ Status cluster_pause(const ClusterPauseOptions& options) {
                 .field = Compare::Field::ModRevision,
                 .number = state.leader_revision}});
   if (!left.ok()) return left.status();
+  if (options.json) {
+    print_result({{"cluster", cluster->config.name},
+                  {"paused", true},
+                  {"leader", leader},
+                  {"left_seconds", *left}});
+    return {};
+  }
   fmt::print("takeovers are paused for {}: only {} may lead\n", duration_text(*left),
              printable(leader));
   return {};
@@ -61,7 +72,11 @@ Status cluster_resume(const ClusterResumeOptions& options) {
   const Result<bool> was_there = remove_key(*cluster->etcd, cluster->keys.pause());
   if (!was_there.ok()) return was_there.status();
   if (!*was_there) return {StatusCode::NotFound, "takeovers are not paused"};
-  fmt::print("takeovers are not paused any more\n");
+  if (options.json) {
+    print_result({{"cluster", cluster->config.name}, {"paused", false}});
+  } else {
+    fmt::print("takeovers are not paused any more\n");
+  }
   return {};
 }
 
@@ -92,7 +107,8 @@ Subcommand cluster_pause_command() {
                                                .target = &options->time,
                                                .required = true,
                                                .lowest = for_s_min,
-                                               .highest = for_s_max}}),
+                                               .highest = for_s_max},
+                                              {"--json", "", "Report as JSON", &options->json}}),
       .run = [options] { return cluster_pause(*options); },
   };
 }
@@ -106,7 +122,7 @@ Subcommand cluster_resume_command() {
           "Ends what `perennial cluster pause` began. Where no node leads, the standbys stand "
           "within a second.",
       .examples = "  perennial cluster resume\n",
-      .flags = cluster_flags(options->place, {}),
+      .flags = cluster_flags(options->place, {{"--json", "", "Report as JSON", &options->json}}),
       .run = [options] { return cluster_resume(*options); },
   };
 }

@@ -5,12 +5,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "cmd/perennial/cluster/cluster_place.h"
 #include "cmd/perennial/cluster/cluster_state.h"
 #include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/directory.h"
 #include "cmd/perennial/cluster/etcd_calls.h"
+#include "cmd/perennial/output/json.h"
 #include "cmd/perennial/output/readable.h"
 #include "engine/types/status.h"
 #include "store/batch/batch.h"
@@ -30,6 +32,7 @@ struct ClusterRecoverOptions {
   ClusterPlace place;
   std::string data_dir;
   bool yes = false;
+  bool json = false;
   bool goes_back = false;  // Also where etcd holds all of the directory's batches, and later ones.
 };
 
@@ -93,6 +96,26 @@ Status check_others(const ClusterState& seen, const Store& store) {
                       printable(most->node))};
 }
 
+// What is done, or would be. `new_id` is empty while nothing was changed.
+void print_json(const std::string& cluster, const ClusterState& seen, const Store& store,
+                JobId next_id, bool goes_back, const std::string& new_id) {
+  nlohmann::ordered_json out = {{"cluster", cluster},
+                                {"data_dir", store.options().data_dir},
+                                {"last_batch", store.opening().last_index},
+                                {"next_id", json_id(next_id)},
+                                {"former_next_id", json_id(store.opening().next_id)},
+                                {"deleted_log", nullptr},
+                                {"goes_back", goes_back},
+                                {"recovered", !new_id.empty()}};
+  if (!seen.id.empty()) {
+    out["deleted_log"] = {{"id", printable(seen.id)},
+                          {"is_of_this_cluster", seen.id == store.cluster_id()},
+                          {"last_batch", seen.last}};
+  }
+  if (!new_id.empty()) out["id"] = new_id;
+  print_result(out);
+}
+
 void print_plan(const std::string& cluster, const ClusterState& seen, const Store& store,
                 JobId next_id, bool goes_back) {
   const BatchIndex last = store.opening().last_index;
@@ -144,11 +167,14 @@ Status cluster_recover(const ClusterRecoverOptions& options) {
   // P3: the batches that are lost may have given out ids.
   const Result<JobId> next_id = store::skip_ids(store.opening().next_id);
   if (!next_id.ok()) return next_id.status();
-  print_plan(cluster->name, *seen, store, *next_id, options.goes_back);
+  if (!options.json) print_plan(cluster->name, *seen, store, *next_id, options.goes_back);
   if (!options.goes_back) {
     if (Status best = check_others(*seen, store); !best.ok()) return best;
   }
   if (!options.yes) {
+    if (options.json) {
+      print_json(cluster->name, *seen, store, *next_id, options.goes_back, {});
+    }
     return {StatusCode::InvalidArgument, "nothing was changed: run it again with --yes"};
   }
   const NewLog log = {.id = random_identity(),
@@ -157,6 +183,10 @@ Status cluster_recover(const ClusterRecoverOptions& options) {
                       .epoch = std::max(seen->epoch, store.opening().epoch) + 1};
   if (Status begun = begin_log(**etcd, keys, *seen, log); !begun.ok()) return begun;
   if (Status begun = store.begin_cluster(log.id, *next_id); !begun.ok()) return begun;
+  if (options.json) {
+    print_json(cluster->name, *seen, store, *next_id, options.goes_back, log.id);
+    return store.close(*next_id);
+  }
   fmt::print(
       "\nDone: the id of the cluster is {} now. Start the node of this directory first, and empty\n"
       "the directories of all other nodes before they start: with the former id they are "
@@ -201,7 +231,8 @@ Subcommand cluster_recover_command() {
            {"--go-back", "",
             "Also where etcd or another node holds later batches: what came after is lost",
             &options->goes_back},
-           {"--yes", "", "Do it; otherwise it only says what it would do", &options->yes}}),
+           {"--yes", "", "Do it; otherwise it only says what it would do", &options->yes},
+           {"--json", "", "Report as JSON", &options->json}}),
       .run = [options] { return cluster_recover(*options); },
   };
 }

@@ -9,12 +9,15 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "cmd/common/tool/quiet.h"
 #include "cmd/perennial/cluster/cluster_place.h"
 #include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/expiring_key.h"
 #include "cmd/perennial/cluster/open_cluster.h"
 #include "cmd/perennial/cluster/status_table.h"
+#include "cmd/perennial/output/json.h"
 #include "cmd/perennial/output/readable.h"
 #include "engine/types/status.h"
 
@@ -31,6 +34,7 @@ struct ClusterRepairOptions {
   std::string node;
   bool end = false;
   std::chrono::seconds wait{0};  // 0: the command does not wait.
+  bool json = false;
 };
 
 constexpr auto progress_interval = std::chrono::milliseconds(200);
@@ -68,22 +72,26 @@ Status check_repair(const ClusterState& state, const std::string& node) {
   return found != nullptr && found->role == Role::Leader ? check_leader(state, node) : Status();
 }
 
-Status end_repair(const OpenCluster& cluster, const std::string& node) {
+Status end_repair(const OpenCluster& cluster, const std::string& node, bool json) {
   const Result<bool> was_there = remove_key(*cluster.etcd, cluster.keys.repair(node));
   if (!was_there.ok()) return was_there.status();
   if (!*was_there) {
     return {StatusCode::NotFound,
             fmt::format("{} was not asked for a repair, or has begun already", node)};
   }
-  fmt::print("{} keeps its database\n", node);
+  if (json) {
+    print_result({{"cluster", cluster.config.name}, {"node", node}, {"asked", false}});
+  } else {
+    fmt::print("{} keeps its database\n", node);
+  }
   return {};
 }
 
-// Follows a repair, and prints each step.
+// Follows a repair, and prints each step: with --json on standard error, unless it is to be quiet.
 class RepairProgress {
  public:
-  RepairProgress(const OpenCluster& cluster, std::string node)
-      : cluster_(cluster), node_(std::move(node)) {
+  RepairProgress(const OpenCluster& cluster, std::string node, std::FILE* out)
+      : cluster_(cluster), node_(std::move(node)), out_(out) {
     const NodeRecord* const before = cluster.state.find_node(node_);
     if (before != nullptr) former_directory_ = before->directory;
   }
@@ -130,12 +138,14 @@ class RepairProgress {
 
   void say(const std::string& what) {
     if (std::exchange(said_, what) == what) return;
-    fmt::print("{}: {}\n", node_, what);
-    std::fflush(stdout);
+    if (out_ == stderr && is_quiet()) return;
+    fmt::print(out_, "{}: {}\n", node_, what);
+    std::fflush(out_);
   }
 
   const OpenCluster& cluster_;
   const std::string node_;
+  std::FILE* const out_;
   const steady_clock::time_point begun_ = steady_clock::now();
   std::string former_directory_;  // Empty: not known.
   std::string seen_directory_;
@@ -148,7 +158,7 @@ Status cluster_repair(const ClusterRepairOptions& options) {
   const Result<OpenCluster> cluster = open_cluster(options.place);
   if (!cluster.ok()) return cluster.status();
   const std::string& node = options.node;
-  if (options.end) return end_repair(*cluster, node);
+  if (options.end) return end_repair(*cluster, node, options.json);
   if (Status fit = check_repair(cluster->state, node); !fit.ok()) return fit;
   store::etcd::Transaction ask;
   // The identity tells the node whether it has taken this request before.
@@ -156,8 +166,16 @@ Status cluster_repair(const ClusterRepairOptions& options) {
       store::etcd::Put{.key = cluster->keys.repair(node), .value = random_identity()});
   const auto asked = cluster->etcd->commit(ask);
   if (!asked.ok()) return asked.status();
-  RepairProgress progress(*cluster, node);
-  if (options.wait.count() != 0) return progress.wait(options.wait);
+  const bool waits = options.wait.count() != 0;
+  RepairProgress progress(*cluster, node, options.json ? stderr : stdout);
+  Status repaired = waits ? progress.wait(options.wait) : Status();
+  if (options.json) {
+    print_result({{"cluster", cluster->config.name},
+                  {"node", node},
+                  {"asked", true},
+                  {"repaired", waits && repaired.ok()}});
+  }
+  if (options.json || waits) return repaired;
   if (cluster->state.find_node(node) != nullptr) {
     fmt::print("{} gets a copy of another node's database; `perennial cluster status` shows it\n",
                node);
@@ -195,7 +213,8 @@ Subcommand cluster_repair_command() {
             .value = "DURATION",
             .help = "Wait until the node is a standby again, and show how far it is; 0: do not",
             .target = &options->wait,
-            .highest = 7 * 24 * 3600}}),
+            .highest = 7 * 24 * 3600},
+           {"--json", "", "Report as JSON", &options->json}}),
       .run = [options] { return cluster_repair(*options); },
   };
 }

@@ -5,12 +5,14 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cmd/perennial/cluster/cluster_place.h"
 #include "cmd/perennial/cluster/commands.h"
 #include "cmd/perennial/cluster/expiring_key.h"
 #include "cmd/perennial/cluster/next_leader.h"
 #include "cmd/perennial/cluster/open_cluster.h"
+#include "cmd/perennial/output/json.h"
 #include "cmd/perennial/output/readable.h"
 #include "engine/types/status.h"
 
@@ -27,6 +29,7 @@ struct ResignOptions {
   bool end = false;
   bool force = false;
   std::chrono::seconds wait{30};
+  bool json = false;
 };
 
 Status check_options(const ResignOptions& options) {
@@ -68,24 +71,30 @@ Status check_state(const OpenCluster& cluster, const std::string& node) {
                       node)};
 }
 
-Status take_back(OpenCluster& cluster, const std::string& node) {
+Status take_back(OpenCluster& cluster, const std::string& node, bool json) {
   const Result<bool> was_there = remove_key(*cluster.etcd, cluster.keys.resignation(node));
   if (!was_there.ok()) return was_there.status();
   if (!*was_there) return {StatusCode::NotFound, node + " has not resigned"};
-  fmt::print("{} may lead again\n", node);
+  if (json) {
+    print_result({{"cluster", cluster.config.name}, {"node", node}, {"resigned", false}});
+  } else {
+    fmt::print("{} may lead again\n", node);
+  }
   return {};
 }
 
-Status wait_for_next(OpenCluster& cluster, const ResignOptions& options, const std::string& node) {
-  NextLeader next(*cluster.etcd, cluster.keys, cluster.state.leader->epoch);
+// Returns the next leader's name.
+Result<std::string> wait_for_next(OpenCluster& cluster, const ResignOptions& options,
+                                  const std::string& node) {
+  NextLeader next(*cluster.etcd, cluster.keys, cluster.state.leader->epoch, !options.json);
   const Result<std::optional<LeaderRecord>> leader = next.wait(options.wait);
   if (!leader.ok()) return Status(leader.status()).with(node + " was asked to resign");
-  if (*leader) return {};
-  return {StatusCode::Io,
-          fmt::format("{} was asked, and no other node leads after {} s: see `perennial cluster "
-                      "status`, and read its log; `perennial cluster resign {} --end` takes it "
-                      "back",
-                      node, options.wait.count(), node)};
+  if (*leader) return (*leader)->node;
+  return Status(StatusCode::Io,
+                fmt::format("{} was asked, and no other node leads after {} s: see `perennial "
+                            "cluster status`, and read its log; `perennial cluster resign {} "
+                            "--end` takes it back",
+                            node, options.wait.count(), node));
 }
 
 // perennial cluster resign: a node does not lead for a while, and hands over if it does.
@@ -95,7 +104,7 @@ Status cluster_resign(const ResignOptions& options) {
   if (!cluster.ok()) return cluster.take_status();
   const Result<std::string> node = node_of(options, *cluster);
   if (!node.ok()) return node.status();
-  if (options.end) return take_back(*cluster, *node);
+  if (options.end) return take_back(*cluster, *node, options.json);
   if (is_leader(*cluster, *node) && cluster->state.maintenance.is_paused()) {
     return takeovers_are_paused(cluster->state);
   }
@@ -104,9 +113,23 @@ Status cluster_resign(const ResignOptions& options) {
   const Result<uint64_t> left = put_for(*cluster->etcd, cluster->keys.resignation(*node), *node,
                                         static_cast<uint64_t>(options.time->count()));
   if (!left.ok()) return left.status();
-  fmt::print("{} does not lead for {}\n", *node, duration_text(*left));
-  if (!is_leader(*cluster, *node) || !fit.ok()) return {};
-  return wait_for_next(*cluster, options, *node);
+  if (!options.json) fmt::print("{} does not lead for {}\n", *node, duration_text(*left));
+  Result<std::string> leader = std::string();
+  if (!is_leader(*cluster, *node)) {
+    if (cluster->state.leader) leader = cluster->state.leader->node;
+  } else if (fit.ok()) {
+    leader = wait_for_next(*cluster, options, *node);
+  }
+  if (options.json) {
+    nlohmann::ordered_json out = {{"cluster", cluster->config.name},
+                                  {"node", *node},
+                                  {"resigned", true},
+                                  {"left_seconds", *left},
+                                  {"leader", nullptr}};
+    if (leader.ok() && !leader->empty()) out["leader"] = *leader;
+    print_result(out);
+  }
+  return leader.ok() ? Status() : leader.status();
 }
 
 }  // namespace
@@ -145,7 +168,8 @@ Subcommand cluster_resign_command() {
                          {"--end", "", "Take it back: the node may lead again", &options->end},
                          {"--force", "", "Also where nobody would serve, or the node is not there",
                           &options->force},
-                         wait_flag(options->wait)}),
+                         wait_flag(options->wait),
+                         {"--json", "", "Report as JSON", &options->json}}),
       .run = [options] { return cluster_resign(*options); },
   };
 }

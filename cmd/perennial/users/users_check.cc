@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -12,13 +13,16 @@ namespace {
 
 struct UsersCheckOptions {
   std::string config = "/etc/perennial/perennial.yaml";
+  bool json = false;
 };
 
 // perennial users check: who gets in where, as whom, and may do what. The server knows that, so
 // perenniald prints it.
 Status users_check(const UsersCheckOptions& options) {
-  const Result<int> exit_status = wait_for_program_beside(
-      "perenniald", {"--config", options.config, "--print-access"}, STDIN_FILENO, STDOUT_FILENO);
+  std::vector<std::string> arguments = {"--config", options.config, "--print-access"};
+  if (options.json) arguments.emplace_back("--json");
+  const Result<int> exit_status =
+      wait_for_program_beside("perenniald", arguments, STDIN_FILENO, STDOUT_FILENO);
   if (!exit_status.ok()) return exit_status.status();
   if (*exit_status == 0) return {};
   return {StatusCode::Corruption, "a server would not start with this configuration"};
@@ -40,6 +44,7 @@ Subcommand users_check_command() {
       .flags =
           {
               {"-c,--config", "FILE", "The configuration of the server", &options->config},
+              {"--json", "", "Report as JSON", &options->json},
           },
       .run = [options] { return users_check(*options); },
   };

@@ -32,6 +32,7 @@ struct Raw {
   std::string sync_ms, log_file_bytes, config, recover;
   bool never = false, compact = false, no_compact = false;
   bool version = false, print_config = false, check_config = false, print_access = false;
+  bool json = false;
   bool accept_clock = false;
   int verbosity = 0;
 };
@@ -101,6 +102,7 @@ void define_actions(CLI::App& app, Raw& raw) {
   add_flag(app, "--check-config", raw.check_config, "Check file and flags, and stop");
   add_flag(app, "--print-access", raw.print_access,
            "Print who gets in where, as whom, and may do what, and stop");
+  add_flag(app, "--json", raw.json, "With --print-access: as one object of JSON");
   add_flag(app, "-v,--version", raw.version, "Print the version, and stop");
   app.set_help_flag("-h,--help", "Print this, and stop");
   const char* const group = "Accepted for beanstalkd's sake, without effect";
@@ -231,11 +233,13 @@ Invocation parse_command_line(int argc, const char* const* argv) {
   Problems problems;
   if (!raw.config.empty()) problems = read_config_file(out.config, raw.config);
   apply(app, raw, out, problems);
+  if (raw.json && !raw.print_access) problems.emplace_back("--json belongs to --print-access");
   std::ranges::move(check_cluster_limits(out.config), std::back_inserter(problems));
   if (!problems.empty()) return usage_error(problems);
   out.action = Invocation::Action::Serve;
   if (raw.print_access) {
     out.action = Invocation::Action::Access;
+    out.json = raw.json;
   } else if (raw.print_config || raw.check_config) {
     out.action = Invocation::Action::Check;
     out.out = raw.print_config ? print_config(out.config) : "The configuration is good.\n";

@@ -13,6 +13,7 @@ struct Invocation {
   // then to be told who may do what.
   enum class Action : uint8_t { Serve, Check, Access, Exit };
   Action action = Action::Exit;
+  bool json = false;                  // Of Access: as JSON.
   Config config;                      // Of all but Exit.
   std::vector<std::string> warnings;  // Of Serve: to be logged.
   int exit_code = 0;  // Of Exit, with these texts for standard output and standard error. Of

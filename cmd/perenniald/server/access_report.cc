@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "cmd/common/address.h"
 #include "cmd/perenniald/config/listener_config.h"
@@ -170,36 +171,66 @@ std::vector<std::string> remarks_on(const Entrance& entrance, const Users& users
 
 }  // namespace
 
-std::string access_report(const Config& config, const Users* users) {
+AccessReport access_report(const Config& config, const Users* users) {
   const std::vector<Entrance> entrances = entrances_of(config);
-  std::string out = "listeners:\n";
+  AccessReport out;
+  out.has_users = users != nullptr;
   for (const Entrance& at : entrances) {
-    out += fmt::format("  {} ({}): {}\n", at.address, at.kind,
-                       users == nullptr ? "everybody, and may do everything" : ways_in(at));
+    out.listeners.push_back(
+        {at.address, at.kind, users == nullptr ? "everybody, and may do everything" : ways_in(at)});
   }
-  if (users == nullptr) return out + "users: none\n";
-  out += "users:\n";
-  std::vector<std::string> remarks;
+  if (users == nullptr) return out;
   const auto remark = [&](const std::vector<std::string>& more) {
-    remarks.insert(remarks.end(), more.begin(), more.end());
+    out.remarks.insert(out.remarks.end(), more.begin(), more.end());
   };
   for (const User& user : users->all()) {
-    out += fmt::format("  {}:\n", user.name);
-    const auto line = [&](std::string_view what, const std::vector<std::string>& list) {
-      out += fmt::format("    {}: {}\n", what,
-                         list.empty() ? "nothing" : fmt::format("{}", fmt::join(list, "; ")));
-    };
-    line("shows", proofs_of(user));
-    const std::vector<std::string> places = entrances_for(user, entrances);
-    out += fmt::format("    gets in at: {}\n",
-                       places.empty() ? "nowhere" : fmt::format("{}", fmt::join(places, ", ")));
-    line("may", rights_of(user));
+    out.users.push_back(
+        {user.name, proofs_of(user), entrances_for(user, entrances), rights_of(user)});
     remark(remarks_on(user, entrances));
   }
   for (const Entrance& at : entrances) remark(remarks_on(at, *users));
-  if (!remarks.empty()) out += "remarks:\n";
-  for (const std::string& text : remarks) out += fmt::format("  - {}\n", text);
   return out;
+}
+
+std::string to_text(const AccessReport& report) {
+  std::string out = "listeners:\n";
+  for (const AccessReport::Listener& at : report.listeners)
+    out += fmt::format("  {} ({}): {}\n", at.address, at.kind, at.ways_in);
+  if (!report.has_users) return out + "users: none\n";
+  out += "users:\n";
+  for (const AccessReport::User& user : report.users) {
+    out += fmt::format("  {}:\n", user.name);
+    const auto line = [&](std::string_view what, const std::vector<std::string>& list,
+                          std::string_view separator, std::string_view none) {
+      out += fmt::format(
+          "    {}: {}\n", what,
+          list.empty() ? std::string(none) : fmt::format("{}", fmt::join(list, separator)));
+    };
+    line("shows", user.shows, "; ", "nothing");
+    line("gets in at", user.gets_in_at, ", ", "nowhere");
+    line("may", user.may, "; ", "nothing");
+  }
+  if (!report.remarks.empty()) out += "remarks:\n";
+  for (const std::string& text : report.remarks) out += fmt::format("  - {}\n", text);
+  return out;
+}
+
+std::string to_json(const AccessReport& report) {
+  nlohmann::ordered_json out = {{"listeners", nlohmann::ordered_json::array()},
+                                {"users", nullptr},
+                                {"remarks", report.remarks}};
+  for (const AccessReport::Listener& at : report.listeners) {
+    out["listeners"].push_back(
+        {{"address", at.address}, {"kind", at.kind}, {"ways_in", at.ways_in}});
+  }
+  if (report.has_users) out["users"] = nlohmann::ordered_json::array();
+  for (const AccessReport::User& user : report.users) {
+    out["users"].push_back({{"name", user.name},
+                            {"shows", user.shows},
+                            {"gets_in_at", user.gets_in_at},
+                            {"may", user.may}});
+  }
+  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace perennial::perenniald
