@@ -172,6 +172,9 @@ struct Appender {
   void operator()(const std::unique_ptr<JobList>& reply) const {
     append_yaml(out, Word::Ok, jobs_yaml(*reply));
   }
+  void operator()(const std::unique_ptr<ClientList>& reply) const {
+    append_yaml(out, Word::Ok, clients_yaml(*reply));
+  }
   void operator()(const std::unique_ptr<TubeNames>& reply) const {
     append_names_head(out, size_of(*reply));
     append_names(out, *reply);

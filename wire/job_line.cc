@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace perennial::wire {
 namespace {
@@ -62,6 +63,23 @@ void append_fact(std::string& out, JobFact fact, const JobStats& job) {
     case JobFact::Key:
       return append(std::string_view(more_of(job).key));
   }
+}
+
+std::string clients_yaml(const ClientList& list) {
+  std::string out = fmt::format("---\ncursor: {}\nclients:", list.cursor);
+  out += list.clients.empty() ? " []\n" : "\n";
+  for (const ClientList::Client& client : list.clients) {
+    const ConnStats& conn = client.stats;
+    fmt::format_to(std::back_inserter(out),
+                   "- {{id: {}, address: \"{}\", user: \"{}\", age: {}, idle: {}, commands: {}, "
+                   "producer: {}, worker: {}, waiting: {}, reserved: {}, using: \"{}\", "
+                   "watching: {}, watched: \"{}\", output-bytes: {}}}\n",
+                   conn.id, client.address, client.user, seconds(client.age), seconds(client.idle),
+                   client.commands, conn.is_producer, conn.is_worker, conn.is_waiting, conn.held,
+                   conn.used, conn.watched_count, fmt::join(conn.watched, " "),
+                   client.output_bytes);
+  }
+  return out;
 }
 
 std::string jobs_yaml(const JobList& list) {

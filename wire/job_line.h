@@ -6,7 +6,7 @@
 #include "engine/types/reply.h"
 #include "engine/types/stats.h"
 
-// A job on one line: what `with:` adds to a reply, and a line of list-jobs.
+// What is told on one line: what `with:` adds to a reply, and a line of list-jobs or list-clients.
 namespace perennial::wire {
 
 // Appends the value of a fact. Durations are in whole seconds, rounded down, as in `stats-job`.
@@ -14,5 +14,8 @@ void append_fact(std::string& out, JobFact fact, const JobStats& job);
 
 // The YAML document that answers list-jobs: the cursor, and a flow mapping for each job.
 std::string jobs_yaml(const JobList& list);
+
+// The YAML document that answers list-clients: the same with connections.
+std::string clients_yaml(const ClientList& list);
 
 }  // namespace perennial::wire

@@ -136,6 +136,8 @@ constexpr StatsRow<StatsSources> of_server_own[] = {
      "Jobs that have used up their tries, since the start."},
     {"jobs-expired", Form::Plain, of<&EngineStats::jobs_expired>,
      "Jobs that have expired, since the start."},
+    {"disk-free-bytes", Form::Plain, of<&StoreFacts::disk_free_bytes>,
+     "Free space of the disk of the data directory."},
 };
 
 constexpr StatsRow<TubeStats> of_tube[] = {
@@ -188,11 +190,15 @@ constexpr StatsRow<JobStats> of_job[] = {
 
 constexpr StatsRow<ClusterStats> of_cluster[] = {
     {"cluster-role", Form::Plain, of<&ClusterStats::role>,
-     "leader or standby. This and the next two only of a node of a cluster."},
+     "leader or standby. This and the next four only of a node of a cluster."},
     {"cluster-epoch", Form::Plain, of<&ClusterStats::epoch>,
      "How many leaders the cluster has had; this one is the last of them."},
     {"cluster-lag", Form::Plain, of<&ClusterStats::lag>,
      "Entries of the log that this node has not applied yet."},
+    {"cluster-standbys", Form::Plain, of<&ClusterStats::standbys>,
+     "Nodes that follow this leader; 0 at a standby."},
+    {"cluster-standby-lag", Form::Plain, of<&ClusterStats::standby_lag>,
+     "Entries that the standby furthest behind has not applied, as each tells every second."},
 };
 
 // ---- The rows that extensions add.

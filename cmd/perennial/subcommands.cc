@@ -34,6 +34,7 @@ std::vector<Subcommand> all_commands() {
       stats_command(),
       tubes_command(),
       top_command(),
+      clients_command(),
       put_command(),
       peek_command(),
       kick_command(),

@@ -214,6 +214,12 @@ struct ListJobs {
   Bounded<1, list_count_max> count = {100};
   std::string key = {};  // Not empty: only the job that holds this key.
 };
+// Names connections of clients in the order of their ids. Core answers it.
+inline constexpr uint32_t list_clients_max = 100;
+struct ListClients {
+  ConnId after = 0;
+  Bounded<1, list_clients_max> count = {list_clients_max};
+};
 // Shows the reserved job of the used tube with the lowest id.
 struct PeekReserved {
   JobFacts with = {};
@@ -419,6 +425,9 @@ inline constexpr std::tuple command_rows{
               option("match", &KickTube::match, Extension::Match)),
     command<Drain>("drain", "", {.ours = true, .admin = true, .extension = Extension::Drain}),
     command<Undrain>("undrain", "", {.ours = true, .admin = true, .extension = Extension::Drain}),
+    command<ListClients>("list-clients", "",
+                         {.ours = true, .in_core = true, .extension = Extension::ListClients})
+        .with(option("after", &ListClients::after), option("count", &ListClients::count)),
 };
 // clang-format on
 

@@ -33,6 +33,7 @@ enum class Extension : uint8_t {
   Weights,
   KickTube,
   Match,
+  ListClients,
   // The command `auth`. It is allowed where there are users, and the configuration cannot name it.
   Auth,
 };
@@ -66,6 +67,7 @@ inline constexpr std::array extension_rows = {
     ExtensionRow{Extension::Weights, "weights"},
     ExtensionRow{Extension::KickTube, "kick-tube"},
     ExtensionRow{Extension::Match, "match"},
+    ExtensionRow{Extension::ListClients, "list-clients"},
 };
 
 // Finds an extension by its name. Without a value if no extension has this name.

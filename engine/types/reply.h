@@ -200,6 +200,20 @@ struct JobList {
   JobId cursor = 0;
   std::vector<JobStats> jobs = {};
 };
+// The answer to list-clients, which core makes.
+struct ClientList {
+  struct Client {
+    ConnStats stats;
+    std::string address;  // "127.0.0.1:4711", "[::1]:4711" or "unix".
+    std::string user;     // Empty: there are no users, or it has not shown who it is.
+    Nanos age = 0;        // Since it connected.
+    Nanos idle = 0;       // Since its last command began, or since it connected.
+    uint64_t commands = 0;
+    uint64_t output_bytes = 0;  // Of answers that it has not taken.
+  };
+  ConnId cursor = 0;  // The last id that is named; 0 when there is none above it.
+  std::vector<Client> clients = {};
+};
 struct TubeNames {
   std::vector<std::string> names;
 };
@@ -231,10 +245,12 @@ struct CheckpointFailed {
 //
 // The large alternatives are boxed, so that the small ones, which are the most frequent, are cheap
 // to move.
-using Reply = std::variant<
-    Word, NumberReply, Using, JobReply, Duplicate, ExtensionSet, std::unique_ptr<TubeNames>,
-    std::unique_ptr<JobStats>, std::unique_ptr<TubeStats>, std::unique_ptr<EngineStats>,
-    std::unique_ptr<JobsReserved>, std::unique_ptr<BatchInserted>, std::unique_ptr<BatchDone>,
-    std::unique_ptr<JobList>, std::unique_ptr<CheckpointMade>, std::unique_ptr<CheckpointFailed>>;
+using Reply =
+    std::variant<Word, NumberReply, Using, JobReply, Duplicate, ExtensionSet,
+                 std::unique_ptr<TubeNames>, std::unique_ptr<JobStats>, std::unique_ptr<TubeStats>,
+                 std::unique_ptr<EngineStats>, std::unique_ptr<JobsReserved>,
+                 std::unique_ptr<BatchInserted>, std::unique_ptr<BatchDone>,
+                 std::unique_ptr<JobList>, std::unique_ptr<ClientList>,
+                 std::unique_ptr<CheckpointMade>, std::unique_ptr<CheckpointFailed>>;
 
 }  // namespace perennial

@@ -238,6 +238,9 @@ struct ClusterStats {
   std::string role;    // leader or standby.
   uint64_t epoch = 0;  // Of the newest leader that it has heard of.
   uint64_t lag = 0;    // Entries of the log that it has read and not yet applied.
+  // Of the leader; 0 at a standby. A standby tells every second how far it is.
+  uint64_t standbys = 0;     // Nodes that follow it.
+  uint64_t standby_lag = 0;  // Entries that the one furthest behind has not applied.
 };
 
 struct ProcessFacts {
@@ -276,6 +279,7 @@ struct StoreFacts {
   uint64_t log_current_index = 0;
   uint64_t records_written = 0;  // Transitions committed since the start.
   uint64_t log_bytes_max = 0;
+  uint64_t disk_free_bytes = 0;
   std::string durability;          // commit, interval or never.
   std::string state;               // One of store_states.
   uint64_t damaged_blocks = 0;     // Of tables of bodies, that were found damaged.

@@ -76,6 +76,13 @@ struct EtcdAlarms {
 // database. Whoever owns it applies the entries that it passes on, and says how far that is.
 class Node {
  public:
+  // What a leader knows of the nodes that follow it.
+  struct Standbys {
+    // Whether one could lead at once whose database is not known to be damaged.
+    bool has_successor = false;
+    uint64_t count = 0;  // Those that follow, and are not joining.
+    uint64_t lag = 0;    // Entries that the one furthest behind has not applied.
+  };
   struct Events {
     // Makes the data directory a part of this cluster. Called before any entry is passed on.
     std::function<Status(const std::string& cluster_id)> adopt;
@@ -104,9 +111,8 @@ class Node {
     // Of a standby whose database is damaged: another node has a whole one and gives copies of it,
     // so that this one is to be replaced. Nothing follows.
     std::function<void()> replace;
-    // Of a leader, each second: whether a standby could lead at once whose database is not known to
-    // be damaged.
-    std::function<void(bool)> has_successor;
+    // Of a leader, each second.
+    std::function<void(const Standbys&)> standbys;
     // An operator has asked that this node replaces its database by a copy of another node's, and
     // another node can send one. This node has accepted the request with this identity. Nothing
     // follows.
@@ -210,6 +216,7 @@ class Node {
   void on_nodes(const etcd::Found& nodes);
   bool leads(const NodeRecord& other) const;
   void learn_time(const NodeRecord& other);
+  Standbys standbys() const;
   void compare_settings();
   void handle_handover(const etcd::Found& handover);
   void handle_resignation();

@@ -106,7 +106,7 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
     handle_handover(done.gets[1]);
     handle_resignation();
     hand_over_for_space();
-    events_.has_successor(successor(false).has_value());
+    events_.standbys(standbys());
   }
   handle_repair(done.gets[4]);
   if (!ended_) handle_damage(done.gets[4]);
@@ -174,6 +174,16 @@ void Node::on_nodes(const etcd::Found& nodes) {
   }
   compare_settings();
   if (role_ == Role::Leader) update_puts();
+}
+
+Node::Standbys Node::standbys() const {
+  Standbys out = {.has_successor = successor(false).has_value()};
+  for (const NodeRecord& other : others_) {
+    if (other.role != Role::Standby) continue;
+    ++out.count;
+    if (log_.last() > other.applied) out.lag = std::max(out.lag, log_.last() - other.applied);
+  }
+  return out;
 }
 
 bool Node::leads(const NodeRecord& other) const {

@@ -5,6 +5,8 @@ PERENNIALD and ETCD as for tool_test.py.
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -135,6 +137,74 @@ class Pause(MaintenanceTest):
             self.assertIn("not paused any more", self.succeed("resume", "-c", config))
             self.assertEqual(jobs.wait_for_leader(), 1)
             self.assertIsNone(self.status(jobs)["paused"])
+
+
+class Json(MaintenanceTest):
+    """Each command that changes something says in one object what it has done."""
+
+    def done(self, *arguments):
+        return json.loads(self.succeed(*arguments, "--json"))
+
+    def test_of_every_command_that_changes_something(self):
+        with Cluster(ETCD, PERENNIALD, members=1, nodes=2) as jobs:
+            self.start_one_after_the_other(jobs)
+            config = ("-c", config_of(jobs, 0))
+            done = self.done("pause", *config, "--for", "10m")
+            self.assertTrue(595 <= done.pop("left_seconds") <= 600)
+            self.assertEqual(done, {"cluster": "jobs", "paused": True, "leader": "n0"})
+            self.assertEqual(self.done("resume", *config), {"cluster": "jobs", "paused": False})
+            with jobs.supervised():
+                done = self.done("handover", *config)
+                self.assertGreater(done.pop("epoch"), 1)
+                self.assertEqual(done, {"cluster": "jobs", "leader": "n1", "former_leader": "n0"})
+                self.wait_for_roles(jobs, n0="standby", n1="leader")
+                self.wait_until(lambda: self.status(jobs)["warnings"] == [])
+                done = self.done("resign", *config, "--for", "10m")
+                self.assertTrue(590 <= done.pop("left_seconds") <= 600)
+                self.assertEqual(done, {"cluster": "jobs", "node": "n1", "resigned": True, "leader": "n0"})
+                done = self.done("resign", "n1", *config, "--end")
+                self.assertEqual(done, {"cluster": "jobs", "node": "n1", "resigned": False})
+                self.wait_for_roles(jobs, n0="leader", n1="standby")
+                self.wait_until(lambda: self.status(jobs)["warnings"] == [])
+                done = self.done("repair", "n1", *config, "--wait", "1m")
+                self.assertEqual(done, {"cluster": "jobs", "node": "n1", "asked": True, "repaired": True})
+            self.assertEqual(self.done("repair", "n9", *config),
+                             {"cluster": "jobs", "node": "n9", "asked": True, "repaired": False})
+            self.assertEqual(self.done("repair", "n9", *config, "--end"),
+                             {"cluster": "jobs", "node": "n9", "asked": False})
+
+    def test_of_the_leader_s_standbys(self):
+        """stats, the metrics and the monitor of the leader say how far the standbys are."""
+        with Cluster(ETCD, PERENNIALD, members=1, nodes=3) as jobs:
+            self.start_one_after_the_other(jobs)
+            self.put(jobs.ports, [b"%03d" % i for i in range(50)])
+            server = ("--server", f"127.0.0.1:{jobs.ports[0]}")
+
+            def stats():
+                done = subprocess.run([jobs.tool(), "stats", "--json", *server], capture_output=True, check=True, timeout=20)
+                return json.loads(done.stdout)
+
+            def check():
+                done = subprocess.run([jobs.tool(), "check", *server, "--standby-lag", "100,1000"],
+                                      capture_output=True, text=True, timeout=20)
+                return done.returncode, done.stdout
+
+            self.wait_until(lambda: (stats()["cluster-standbys"], stats()["cluster-standby-lag"]) == (2, 0))
+            self.assertEqual(check()[0], 0, check()[1])
+            self.assertIn("standby_lag=0;100;1000", check()[1])
+            jobs.nodes[2].signal(signal.SIGSTOP)
+            load = [b"x"] * 300
+            for first in range(0, 300, 50):
+                self.put(jobs.ports[:1], load[first:first + 50])
+            self.wait_until(lambda: stats()["cluster-standby-lag"] > 100)
+            self.assertEqual(check()[0], 1, check()[1])
+            self.assertIn("entries that a standby is behind", check()[1])
+            jobs.nodes[2].signal(signal.SIGCONT)
+            self.wait_until(lambda: stats()["cluster-standby-lag"] == 0)
+            jobs.nodes[1].kill()
+            jobs.nodes[2].kill()
+            self.wait_until(lambda: stats()["cluster-standbys"] == 0)
+            self.assertIn("no standby follows", check()[1])
 
 
 class Repair(MaintenanceTest):

@@ -196,8 +196,9 @@ class Init(ToolTest):
             self.assertNotEqual(jobs.nodes[0].wait(20), 0)
             self.assertIn("perennial cluster init", jobs.nodes[0].output())
 
-            said = self.succeed(*arguments)
-            self.assertIn("log        empty, after batch", said)
+            done = json.loads(self.succeed(*arguments, "--json"))
+            self.assertEqual((done["cluster"], done["data_dir"]), ("jobs", jobs.data_dir(0)))
+            self.assertGreaterEqual(done["last_batch"], len(bodies))
             self.assertIn("already: start its node", self.refuse(*arguments))
             jobs.nodes[0].start()
             jobs.wait_for_leader()
@@ -280,6 +281,11 @@ class Recover(ToolTest):
             self.assertEqual(plan.returncode, 2)
             self.assertIn("run it again with --yes", plan.stderr)
             self.assertIn("etcd       holds no cluster jobs", plan.stdout)
+            plan = run(*arguments, "--json")
+            self.assertEqual(plan.returncode, 2)
+            plan = json.loads(plan.stdout)
+            self.assertEqual((plan["cluster"], plan["recovered"], plan["deleted_log"]), ("jobs", False, None))
+            self.assertEqual(int(plan["next_id"]), int(plan["former_next_id"]) + SKIPPED_IDS)
             self.wait_for_etcd(jobs)  # Nothing was put there.
             self.assertIn("Done: the id of the cluster is", self.succeed(*arguments, "--yes"))
             self.assertIn("nothing is lost, so start its node", self.refuse(*arguments, "--yes"))

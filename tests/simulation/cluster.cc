@@ -82,7 +82,7 @@ store::cluster::Node::Events Replica::events() {
   events.outrun = [](const store::cluster::Election::Claim&) {};
   events.declined = [](const std::string&) {};
   events.replace = [] {};
-  events.has_successor = [](bool) {};
+  events.standbys = [](const auto&) {};
   events.repair = [](const std::string&) {};
   events.abstains = [](store::cluster::Election::Abstention) {};
   events.waits = [](std::optional<store::etcd::CallError>) {};

@@ -81,11 +81,18 @@ const std::vector<LineCase> good_lines = {
     {"CheckpointTemporary", "checkpoint temporary", "checkpoint-temporary"},
     {"Extensions", "extensions", "extensions"},
     {"PeekReserved", "peek-reserved", "peek-reserved"},
+    {"ListClients", "list-clients", "list-clients after=0 count=100"},
+    {"ListClientsOptions", "list-clients count:5 after:18446744073709551615",
+     "list-clients after=18446744073709551615 count=5"},
 };
 
 const std::vector<LineCase> bad_lines = {
     {"UseNothing", "use ", "bad"},
     {"UseTooLong", "use " + name_201, "bad"},
+    {"ListClientsSpace", "list-clients ", "bad"},
+    {"ListClientsNone", "list-clients count:0", "bad"},
+    {"ListClientsMany", "list-clients count:101", "bad"},
+    {"ListClientsName", "list-clients default", "bad"},
     {"UseDash", "use -t", "bad"},
     {"UseTwoSpaces", "use  t", "bad"},
     {"UseTrailingSpace", "use t ", "bad"},

@@ -89,6 +89,9 @@ struct Describer {
     return checkpoint.trailing_junk ? "checkpoint-trailing-junk" : "checkpoint";
   }
   std::string operator()(const Extensions&) const { return "extensions"; }
+  std::string operator()(const ListClients& list) const {
+    return fmt::format("list-clients after={} count={}", list.after, list.count.value);
+  }
   std::string operator()(const Malformed& malformed) const {
     switch (malformed.kind) {
       case Malformed::Kind::BadFormat:

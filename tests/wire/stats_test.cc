@@ -143,6 +143,7 @@ StoreFacts some_store() {
           .log_current_index = 41,
           .records_written = 42,
           .log_bytes_max = 67'108'864,
+          .disk_free_bytes = 51,
           .durability = "commit",
           .state = "ok",
           .sync_us_p99 = 250,
@@ -165,7 +166,7 @@ std::string server_want() {
          "250\nbatch-jobs-mean: 12.35\n"
          "loop-lag-us: 43\njobs-damaged: 44\nconnections-refused: 45\ncheckpoint-age: 3600\n"
          "current-jobs-parked: 50\ncurrent-keys: 46\njobs-duplicate: 47\njobs-dead: "
-         "48\njobs-expired: 49\n" +
+         "48\njobs-expired: 49\ndisk-free-bytes: 51\n" +
          command_lines(true);
 }
 
@@ -176,11 +177,13 @@ TEST(Stats, ServerHasEveryKeyAndValue) {
   EXPECT_EQ(out, "before|" + ok(server_want()));
 }
 
-TEST(Stats, ANodeOfAClusterHasThreeKeysMore) {
+TEST(Stats, ANodeOfAClusterHasFiveKeysMore) {
   ProcessFacts process = some_process();
-  process.cluster = {.role = "leader", .epoch = 7, .lag = 8};
+  process.cluster = {.role = "leader", .epoch = 7, .lag = 8, .standbys = 9, .standby_lag = 10};
   EXPECT_EQ(server_yaml(some_engine(), process, some_store()),
-            server_want() + "cluster-role: leader\ncluster-epoch: 7\ncluster-lag: 8\n");
+            server_want() +
+                "cluster-role: leader\ncluster-epoch: 7\ncluster-lag: 8\n"
+                "cluster-standbys: 9\ncluster-standby-lag: 10\n");
 }
 
 std::vector<std::string> keys_of(const std::string& yaml) {
@@ -196,7 +199,7 @@ std::vector<std::string> keys_of(const std::string& yaml) {
 TEST(Stats, WithoutItsOwnKeysItIsBeanstalkds) {
   const StatsStyle style{.has_own_keys = false};
   ProcessFacts process = some_process();
-  process.cluster = {.role = "leader", .epoch = 7, .lag = 8};
+  process.cluster = {.role = "leader", .epoch = 7, .lag = 8, .standbys = 9, .standby_lag = 10};
   const std::vector<std::string> server =
       keys_of(server_yaml(some_engine(), process, some_store(), style));
   EXPECT_EQ(server.size(), 51u);

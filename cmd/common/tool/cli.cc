@@ -12,11 +12,13 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "cmd/common/characters.h"
 #include "cmd/common/duration.h"
 #include "cmd/common/exit_codes.h"
 #include "cmd/common/standard_streams.h"
+#include "cmd/common/tool/colours.h"
 #include "cmd/common/tool/command_words.h"
 #include "cmd/common/tool/program_beside.h"
 #include "cmd/common/tool/quiet.h"
@@ -166,8 +168,9 @@ void describe(CLI::App& app, const Subcommand& command) {
 
 int report(const Subcommand& command, const Status& status) {
   if (status.ok()) return common::exit_clean;
-  std::fprintf(stderr, "perennial %s: %s\n", command.name.c_str(),
-               common::printable(status.message()).c_str());
+  const std::string who =
+      coloured(fmt::format("perennial {}:", command.name), Colour::Red, STDERR_FILENO);
+  std::fprintf(stderr, "%s %s\n", who.c_str(), common::printable(status.message()).c_str());
   return status.code() == StatusCode::InvalidArgument ? common::exit_tool_usage
                                                       : common::exit_failed;
 }

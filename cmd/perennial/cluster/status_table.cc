@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
+#include "cmd/common/tool/colours.h"
 #include "cmd/common/units.h"
 #include "cmd/perennial/output/readable.h"
 #include "cmd/perennial/output/table.h"
@@ -339,7 +341,8 @@ std::string status_table(const ClusterReport& report) {
   out += "\n" + member_table(report);
   const std::vector<std::string> warnings = cluster_warnings(report);
   if (!warnings.empty()) out += "\n";
-  for (const std::string& warning : warnings) out += "warning: " + warning + "\n";
+  const std::string what = coloured("warning:", Colour::Yellow, STDOUT_FILENO);
+  for (const std::string& warning : warnings) out += what + " " + warning + "\n";
   return out;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "cmd/perennial/jobs/each_job.h"
 #include "cmd/perennial/jobs/job_pages.h"
 #include "cmd/perennial/output/json.h"
+#include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
 namespace {
@@ -22,6 +24,24 @@ struct DeleteOptions {
   Consent consent = {};
 };
 
+// As a run reports it, and without the counts.
+void show_what_would_be(const std::vector<JobId>& ids, const std::vector<JobId>& found, bool json) {
+  const std::string why = "it is not there, or a worker has it";
+  auto deleted = nlohmann::ordered_json::array();
+  auto errors = nlohmann::ordered_json::array();
+  for (const JobId id : ids) {
+    if (std::ranges::find(found, id) != found.end()) {
+      deleted.push_back(json_id(id));
+      continue;
+    }
+    if (!json) complain("delete", fmt::format("job {}: {}", id, why));
+    const nlohmann::ordered_json error = {{"id", json_id(id)}, {"message", why}};
+    errors.push_back(error);
+  }
+  if (!json) return;
+  print_result({{"dry_run", true}, {"deleted", std::move(deleted)}, {"errors", std::move(errors)}});
+}
+
 // Whether to delete them. Nobody is asked about one job: whoever types an id means it.
 Result<Decision> decide_on(ServerConnection& server, const std::vector<JobId>& ids,
                            const Consent& consent) {
@@ -31,11 +51,7 @@ Result<Decision> decide_on(ServerConnection& server, const std::vector<JobId>& i
   const uint64_t count = found->ids.size();
   // Nothing will be deleted, and it is said of each id why.
   if (count == 0 && !consent.dry_run) return Decision::Do;
-  if (consent.dry_run && consent.json) {
-    auto deleted = nlohmann::ordered_json::array();
-    for (const JobId id : found->ids) deleted.push_back(json_id(id));
-    print_result({{"dry_run", true}, {"deleted", std::move(deleted)}});
-  }
+  if (consent.dry_run) show_what_would_be(ids, found->ids, consent.json);
   return decide(consent, {.act = fmt::format("delete {} ({}) at {}", count_text(count, "job"),
                                              states_text(found->counts), server.address()),
                           .count = count,

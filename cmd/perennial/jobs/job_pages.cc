@@ -50,7 +50,7 @@ Status ask_each(ServerConnection& server, std::span<const JobId> ids,
 
 }  // namespace
 
-Result<JobList> ask_page(ServerConnection& server, const ListJobs& command) {
+Result<Listing> ask_page(ServerConnection& server, const ListJobs& command) {
   const Result<wire::ClientReply> reply = server.ask(command);
   if (!reply.ok()) return reply.status();
   if (reply->is(Word::NotFound)) return no_tube(server, command.tube);
@@ -106,10 +106,10 @@ Result<JobCounts> count_jobs(ServerConnection& server, const std::string& tube, 
   }
   ListJobs command{.tube = tube, .states = states, .count = {list_count_max}};
   do {
-    Result<JobList> page = ask_page(server, command);
+    Result<Listing> page = ask_page(server, command);
     if (!page.ok()) return page.take_status();
-    if (Status kept = keep_matching(server, match, page->jobs); !kept.ok()) return kept;
-    for (const StatsReply& job : page->jobs) counts.add(job.text("state").value_or(""));
+    if (Status kept = keep_matching(server, match, page->rows); !kept.ok()) return kept;
+    for (const StatsReply& job : page->rows) counts.add(job.text("state").value_or(""));
     command.after = page->cursor;
   } while (command.after != 0);
   return counts;

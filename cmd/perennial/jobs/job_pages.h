@@ -16,7 +16,7 @@
 namespace perennial::tool {
 
 // Asks for one page of list-jobs. NotFound: there is no such tube.
-Result<JobList> ask_page(ServerConnection& server, const ListJobs& command);
+Result<Listing> ask_page(ServerConnection& server, const ListJobs& command);
 
 // Leaves out the jobs that do not fit. list-jobs cannot do that, and does not name the timeouts of
 // a job, so that each job is asked for them if they are to be compared.

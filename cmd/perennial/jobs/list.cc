@@ -6,7 +6,9 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "cmd/common/tool/colours.h"
 #include "cmd/common/tool/quiet.h"
 #include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/protocol_option.h"
@@ -58,16 +60,16 @@ Result<JobMatch> read_match(const ListOptions& options) {
 }
 
 // Asks for a page, and leaves out what does not fit and what is behind the last job that is wanted.
-Result<JobList> ask_fitting(ServerConnection& server, ListJobs& command, const JobMatch& match,
+Result<Listing> ask_fitting(ServerConnection& server, ListJobs& command, const JobMatch& match,
                             uint64_t left) {
   // Without ranges each job of a page is shown.
   command.count.value = match.is_set() ? list_count_max : std::min<uint64_t>(left, list_count_max);
-  Result<JobList> page = ask_page(server, command);
+  Result<Listing> page = ask_page(server, command);
   if (!page.ok()) return page;
-  if (Status kept = keep_matching(server, match, page->jobs); !kept.ok()) return kept;
-  if (page->jobs.size() > left) {
-    page->jobs.resize(left);
-    page->cursor = page->jobs.back().count("id");
+  if (Status kept = keep_matching(server, match, page->rows); !kept.ok()) return kept;
+  if (page->rows.size() > left) {
+    page->rows.resize(left);
+    page->cursor = page->rows.back().count("id");
   }
   return page;
 }
@@ -78,7 +80,8 @@ class Printer {
   Printer(bool json, bool has_tube) : json_(json), has_tube_(has_tube) {}
 
   void begin() const {
-    std::fputs(json_ ? "{\"jobs\": [" : job_list_heading(has_tube_).c_str(), stdout);
+    const std::string heading = with_bold_heading(job_list_heading(has_tube_), STDOUT_FILENO);
+    std::fputs(json_ ? "{\"jobs\": [" : heading.c_str(), stdout);
   }
   void add(const StatsReply& job) {
     if (json_) std::fputs(printed_ == 0 ? "\n" : ",\n", stdout);
@@ -114,15 +117,15 @@ Status list(const ListOptions& options) {
   uint64_t left = options.limit == 0 ? UINT64_MAX : options.limit;
   bool begun = false;
   do {
-    const Result<JobList> page = ask_fitting(*server, *command, *match, left);
+    const Result<Listing> page = ask_fitting(*server, *command, *match, left);
     // A tube that ends between two pages has no more jobs.
     const bool is_missing = !page.ok() && page.status().code() == StatusCode::NotFound;
     if (!page.ok() && !(begun && is_missing)) return page.status();
     if (!std::exchange(begun, true)) printer.begin();
     command->after = page.ok() ? page->cursor : 0;
     if (!page.ok()) break;
-    for (const StatsReply& job : page->jobs) printer.add(job);
-    left -= page->jobs.size();
+    for (const StatsReply& job : page->rows) printer.add(job);
+    left -= page->rows.size();
   } while (left > 0 && command->after != 0);
   printer.end(command->after);
   return {};

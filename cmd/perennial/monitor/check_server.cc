@@ -1,6 +1,7 @@
 #include "cmd/perennial/monitor/check_server.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/common/duration.h"
+#include "cmd/common/tool/colours.h"
 #include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/monitor/verdict.h"
 
@@ -34,6 +36,8 @@ Status read_limits(const CheckServerOptions& options, Limits& limits) {
       {"--dead", options.dead, limits.dead, parse_count_thresholds},
       {"--damaged", options.damaged, limits.damaged, parse_count_thresholds},
       {"--checkpoint-age", options.checkpoint_age, limits.checkpoint_age, parse_time_thresholds},
+      {"--disk-free", options.disk_free, limits.disk_free, parse_low_bytes_thresholds},
+      {"--standby-lag", options.standby_lag, limits.standby_lag, parse_count_thresholds},
   };
   for (const Row& row : rows) {
     if (!row.text) continue;
@@ -93,7 +97,13 @@ ServerHealth check_at(const CheckServerOptions& options, const Limits& limits) {
 }
 
 std::string text_of(const CheckServerOptions& options, const ServerHealth& verdict) {
-  return options.json ? verdict_json(verdict, options.server.address) : verdict_line(verdict);
+  if (options.json) return verdict_json(verdict, options.server.address);
+  const std::string line = verdict_line(verdict);
+  constexpr std::array<Colour, 4> colours = {Colour::Green, Colour::Yellow, Colour::Red,
+                                             Colour::Yellow};
+  const size_t end = std::min(line.find(" - "), line.size());
+  return coloured(line.substr(0, end), colours[static_cast<size_t>(verdict.level)], STDOUT_FILENO) +
+         line.substr(end);
 }
 
 // What is said when the time is over, for a signal handler.
@@ -136,7 +146,8 @@ ServerHealth verdict_of(const CheckServerOptions& options) {
 }  // namespace
 
 bool CheckServerOptions::has_limits() const {
-  return !tubes.empty() || oldest || ready || buried || dead || damaged || checkpoint_age;
+  return !tubes.empty() || oldest || ready || buried || dead || damaged || checkpoint_age ||
+         disk_free || standby_lag;
 }
 
 std::vector<Flag> with_check_server_flags(CheckServerOptions& options, std::vector<Flag> flags) {
@@ -160,6 +171,11 @@ std::vector<Flag> with_check_server_flags(CheckServerOptions& options, std::vect
        &options.damaged},
       {"--checkpoint-age", warn_crit, "With --server: how old the newest checkpoint may be",
        &options.checkpoint_age},
+      {"--disk-free", warn_crit, "With --server: so much of the disk has to be free, as 20GiB,5GiB",
+       &options.disk_free},
+      {"--standby-lag", warn_crit,
+       "With --server: so many entries of the log may a standby be behind; none is WARNING",
+       &options.standby_lag},
   };
   flags.insert(flags.end(), std::begin(own), std::end(own));
   return with_server_flags(options.server, std::move(flags));

@@ -19,6 +19,8 @@ struct CheckServerOptions {
   std::optional<std::string> dead = {};
   std::optional<std::string> damaged = {};
   std::optional<std::string> checkpoint_age = {};
+  std::optional<std::string> disk_free = {};
+  std::optional<std::string> standby_lag = {};
   bool json = false;
 
   // Whether there is anything but a server's address and --json.

@@ -29,7 +29,7 @@ Status parse_limit(std::string_view text, ParseLimit parse, std::optional<uint64
   return {};
 }
 
-Result<Thresholds> parse_thresholds(std::string_view text, ParseLimit parse) {
+Result<Thresholds> parse_thresholds(std::string_view text, ParseLimit parse, bool is_low = false) {
   const size_t comma = std::min(text.find(','), text.size());
   const std::string_view critical = text.substr(std::min(comma + 1, text.size()));
   Thresholds limits;
@@ -39,9 +39,11 @@ Result<Thresholds> parse_thresholds(std::string_view text, ParseLimit parse) {
   if (!limits.warning && !limits.critical) {
     return Status(StatusCode::InvalidArgument, fmt::format("'{}' has no limit: WARN,CRIT", text));
   }
-  if (limits.warning && limits.critical && *limits.warning > *limits.critical) {
+  if (!limits.warning || !limits.critical) return limits;
+  if (is_low ? *limits.warning < *limits.critical : *limits.warning > *limits.critical) {
     return Status(StatusCode::InvalidArgument,
-                  fmt::format("'{}': the limit of WARNING is above that of CRITICAL", text));
+                  fmt::format("'{}': the limit of WARNING is {} that of CRITICAL", text,
+                              is_low ? "below" : "above"));
   }
   return limits;
 }
@@ -54,6 +56,10 @@ Result<Thresholds> parse_count_thresholds(std::string_view text) {
 
 Result<Thresholds> parse_time_thresholds(std::string_view text) {
   return parse_thresholds(text, parse_seconds);
+}
+
+Result<Thresholds> parse_low_bytes_thresholds(std::string_view text) {
+  return parse_thresholds(text, common::parse_bytes, true);
 }
 
 }  // namespace perennial::tool

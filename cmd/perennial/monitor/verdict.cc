@@ -19,10 +19,11 @@ struct TubeRow {
   const char* key;
   const char* what;  // Of the value in a message: "oldest ready job 12 min".
   std::optional<Thresholds> Limits::*limits;
-  bool is_seconds = false;
+  Measure::Unit unit = Measure::Unit::Count;
 };
 constexpr std::array tube_values = {
-    TubeRow{"oldest", "next-ready-age", "oldest ready job", &Limits::oldest, true},
+    TubeRow{"oldest", "next-ready-age", "oldest ready job", &Limits::oldest,
+            Measure::Unit::Seconds},
     TubeRow{"ready", "current-jobs-ready", "ready jobs", &Limits::ready},
     TubeRow{"buried", "current-jobs-buried", "buried jobs", &Limits::buried},
     TubeRow{"dead", "jobs-dead", "dead jobs since the server's start", &Limits::dead},
@@ -39,27 +40,41 @@ int rank_of(Level level) {
   return ranks[static_cast<size_t>(level)];
 }
 
-std::string value_text(uint64_t value, bool is_seconds) {
-  return is_seconds ? duration_text(value) : with_commas(value);
+std::string value_text(uint64_t value, Measure::Unit unit) {
+  switch (unit) {
+    case Measure::Unit::Count:
+      return with_commas(value);
+    case Measure::Unit::Seconds:
+      return duration_text(value);
+    case Measure::Unit::Bytes:
+      return size_text(value);
+  }
+  return {};
 }
 
-// Adds a problem if the value is above a limit.
+std::string_view unit_text(Measure::Unit unit) {
+  constexpr std::array<std::string_view, 3> units = {"", "s", "B"};
+  return units[static_cast<size_t>(unit)];
+}
+
+// Adds a problem if the value is beyond a limit.
 void hold_against(const Measure& measure, const std::string& what, ServerHealth& verdict) {
-  const auto above = [&](const std::optional<uint64_t>& limit, Level level) {
-    if (!limit || measure.value <= *limit) return false;
+  const auto beyond = [&](const std::optional<uint64_t>& limit, Level level) {
+    if (!limit) return false;
+    if (measure.is_low ? measure.value >= *limit : measure.value <= *limit) return false;
     verdict.add(level,
-                fmt::format("{} {}, above {}", what, value_text(measure.value, measure.is_seconds),
-                            value_text(*limit, measure.is_seconds)));
+                fmt::format("{} {}, {} {}", what, value_text(measure.value, measure.unit),
+                            measure.is_low ? "below" : "above", value_text(*limit, measure.unit)));
     return true;
   };
-  if (!above(measure.limits.critical, Level::Critical))
-    above(measure.limits.warning, Level::Warning);
+  if (!beyond(measure.limits.critical, Level::Critical))
+    beyond(measure.limits.warning, Level::Warning);
 }
 
 void judge_tubes(const TubeRow& row, const std::vector<StatsReply>& tubes, const Limits& limits,
                  ServerHealth& verdict) {
   const std::optional<Thresholds>& given = limits.*row.limits;
-  Measure worst = {.name = row.name, .is_seconds = row.is_seconds};
+  Measure worst = {.name = row.name, .unit = row.unit};
   if (given) worst.limits = *given;
   bool is_known = tubes.empty();
   for (const StatsReply& tube : tubes) {
@@ -90,7 +105,7 @@ void judge_checkpoints(const StatsReply& stats, const Limits& limits, ServerHeal
   const std::optional<std::string_view> text = stats.text("checkpoint-age");
   const std::optional<uint64_t> age = stats.number("checkpoint-age");
   if (age) {
-    Measure measure = {.name = "checkpoint_age", .value = *age, .is_seconds = true};
+    Measure measure = {.name = "checkpoint_age", .value = *age, .unit = Measure::Unit::Seconds};
     if (limits.checkpoint_age) measure.limits = *limits.checkpoint_age;
     hold_against(measure, "last checkpoint ago", verdict);
     verdict.measures.push_back(std::move(measure));
@@ -103,6 +118,37 @@ void judge_checkpoints(const StatsReply& stats, const Limits& limits, ServerHeal
   } else {
     verdict.add(Level::Unknown, "the server does not say 'checkpoint-age'");
   }
+}
+
+void judge_disk(const StatsReply& stats, const Limits& limits, ServerHealth& verdict) {
+  const std::optional<uint64_t> free = stats.number("disk-free-bytes");
+  if (!free) {
+    if (limits.disk_free) verdict.add(Level::Unknown, "the server does not say 'disk-free-bytes'");
+    return;
+  }
+  Measure measure = {
+      .name = "disk_free", .value = *free, .unit = Measure::Unit::Bytes, .is_low = true};
+  if (limits.disk_free) measure.limits = *limits.disk_free;
+  hold_against(measure, "free on the disk", verdict);
+  verdict.measures.push_back(std::move(measure));
+}
+
+// Only the leader knows how far the standbys are.
+void judge_standbys(const StatsReply& stats, const Limits& limits, ServerHealth& verdict) {
+  const std::optional<uint64_t> lag = stats.number("cluster-standby-lag");
+  if (!lag || stats.text("cluster-role") != "leader") {
+    if (limits.standby_lag)
+      verdict.add(Level::Unknown, "the server is no leader of a cluster, so it knows no standbys");
+    return;
+  }
+  if (limits.standby_lag && stats.count("cluster-standbys") == 0) {
+    verdict.add(limits.standby_lag->warning ? Level::Warning : Level::Critical,
+                "no standby follows: nobody could take over");
+  }
+  Measure measure = {.name = "standby_lag", .value = *lag};
+  if (limits.standby_lag) measure.limits = *limits.standby_lag;
+  hold_against(measure, "entries that a standby is behind:", verdict);
+  verdict.measures.push_back(std::move(measure));
 }
 
 std::string summary_of(const StatsReply& stats, const ServerHealth& verdict) {
@@ -119,16 +165,18 @@ std::string summary_of(const StatsReply& stats, const ServerHealth& verdict) {
   return out;
 }
 
-std::string limit_text(const std::optional<uint64_t>& limit) {
-  return limit ? fmt::format("{}", *limit) : "";
+// As Nagios's plugins write a range: "5:" is reported below 5, and "5" above it.
+std::string limit_text(const std::optional<uint64_t>& limit, bool is_low) {
+  return limit ? fmt::format("{}{}", *limit, is_low ? ":" : "") : "";
 }
 
 std::string performance_data(const ServerHealth& verdict) {
   std::vector<std::string> values;
   for (const Measure& measure : verdict.measures) {
     std::string value =
-        fmt::format("{}={}{};{};{}", measure.name, measure.value, measure.is_seconds ? "s" : "",
-                    limit_text(measure.limits.warning), limit_text(measure.limits.critical));
+        fmt::format("{}={}{};{};{}", measure.name, measure.value, unit_text(measure.unit),
+                    limit_text(measure.limits.warning, measure.is_low),
+                    limit_text(measure.limits.critical, measure.is_low));
     value.resize(value.find_last_not_of(';') + 1);
     values.push_back(std::move(value));
   }
@@ -165,6 +213,8 @@ ServerHealth judge(const StatsReply& stats, const std::vector<StatsReply>& tubes
   for (const TubeRow& row : tube_values) judge_tubes(row, tubes, limits, verdict);
   judge_damage(stats, limits, verdict);
   judge_checkpoints(stats, limits, verdict);
+  judge_disk(stats, limits, verdict);
+  judge_standbys(stats, limits, verdict);
   verdict.summary = summary_of(stats, verdict);
   for (const std::string& name : wanted) {
     const auto is_it = [&name](const StatsReply& tube) { return tube.text("name") == name; };
@@ -195,7 +245,7 @@ std::string verdict_json(const ServerHealth& verdict, const std::string& server)
   for (const Measure& measure : verdict.measures) {
     Json& value = measures[measure.name];
     value = {{"value", measure.value},
-             {"unit", measure.is_seconds ? "s" : ""},
+             {"unit", unit_text(measure.unit)},
              {"warning", limit_json(measure.limits.warning)},
              {"critical", limit_json(measure.limits.critical)}};
     if (!measure.tube.empty()) value["tube"] = measure.tube;

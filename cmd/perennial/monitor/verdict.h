@@ -22,14 +22,17 @@ struct Limits {
   std::optional<Thresholds> dead = {};
   std::optional<Thresholds> damaged = Thresholds{.warning = 0};
   std::optional<Thresholds> checkpoint_age = {};  // Seconds.
+  std::optional<Thresholds> disk_free = {};       // Bytes, and a value below is reported.
+  std::optional<Thresholds> standby_lag = {};     // Of the leader of a cluster: entries.
 };
 
 // A value for the graphs of the monitor: that of the server, or of the tube where it is highest.
 struct Measure {
   std::string name;
   uint64_t value = 0;
-  bool is_seconds = false;
+  enum class Unit : uint8_t { Count, Seconds, Bytes } unit = Unit::Count;
   Thresholds limits = {};
+  bool is_low = false;  // A value below a limit is reported, and not one above.
   std::string tube = {};
 };
 

@@ -4,6 +4,9 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include "cmd/common/tool/colours.h"
 
 namespace perennial::tool {
 namespace {
@@ -80,7 +83,9 @@ std::string truncate(std::string_view text, size_t columns) {
 void complain(std::string_view command, std::string_view message) {
   std::fflush(stdout);  // Both may go to the same place.
   // Not with fmt::print, which throws when nobody takes the message.
-  std::fputs(fmt::format("perennial {}: {}\n", command, printable(message)).c_str(), stderr);
+  const std::string who =
+      coloured(fmt::format("perennial {}:", command), Colour::Yellow, STDERR_FILENO);
+  std::fputs(fmt::format("{} {}\n", who, printable(message)).c_str(), stderr);
 }
 
 }  // namespace perennial::tool

@@ -7,5 +7,6 @@ namespace perennial::tool {
 
 Subcommand stats_command();
 Subcommand top_command();
+Subcommand clients_command();
 
 }  // namespace perennial::tool

@@ -73,6 +73,7 @@ constexpr Row connection_rows[] = {
 constexpr Row store_rows[] = {
     {"store-state", "state", Unit::Text},
     {"durability", "durability", Unit::Text},
+    {"disk-free-bytes", "free on disk", Unit::Bytes},
     {"sync-us-p99", "p99 of a sync", Unit::Microseconds},
     {"batch-jobs-mean", "changes in a sync", Unit::Text},
     {"checkpoint-age", "last checkpoint ago", Unit::Since},
@@ -83,9 +84,9 @@ constexpr Row store_rows[] = {
     {"binlog-max-size", "bound of the log", Unit::Bytes},
 };
 constexpr Row cluster_rows[] = {
-    {"cluster-role", "role", Unit::Text},
-    {"cluster-epoch", "epoch"},
-    {"cluster-lag", "entries behind"},
+    {"cluster-role", "role", Unit::Text},       {"cluster-epoch", "epoch"},
+    {"cluster-lag", "entries behind"},          {"cluster-standbys", "standbys"},
+    {"cluster-standby-lag", "standbys behind"},
 };
 constexpr Row process_rows[] = {
     {"perennial-version", "version", Unit::Text},

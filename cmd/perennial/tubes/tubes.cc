@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cmd/common/tool/colours.h"
 #include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/tubes/commands.h"
 #include "cmd/perennial/tubes/tubes_table.h"
@@ -46,7 +47,7 @@ Status tubes(const TubesOptions& options) {
   } else {
     const std::string table =
         options.wide ? wide_tubes_table(*all) : tubes_table(*all, terminal_columns());
-    std::fputs(table.c_str(), stdout);
+    std::fputs(with_bold_heading(table, STDOUT_FILENO).c_str(), stdout);
   }
   return {};
 }

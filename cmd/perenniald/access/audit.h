@@ -13,8 +13,9 @@ struct AuditEvent {
   ConnId conn = 0;
   std::string_view action;     // "sign-in", or the word of a command.
   std::string_view user = {};  // Empty: nobody yet.
-  std::string_view from = {};  // The address that the listener gave; empty: a unix socket.
-  std::string subject = {};    // The tube or job that the command names, or how the user signed in.
+  // The address that the listener gave; empty: a unix socket; "-": not known.
+  std::string from = {};
+  std::string subject = {};  // The tube or job that the command names, or how the user signed in.
   bool refused = false;
   bool is_internal = false;  // As in ClientRights: the HTTP port has asked.
   uint64_t not_logged = 0;   // Earlier ones of its kind that were too many for lines of their own.

@@ -220,6 +220,7 @@ constexpr std::tuple rules{
     needs<Stats>({Verb::Monitor}, Scope::Server),
     needs<Drain>({Verb::Admin}, Scope::Server),
     needs<Undrain>({Verb::Admin}, Scope::Server),
+    needs<ListClients>({Verb::Admin}, Scope::Server),
     needs<Checkpoint>({Verb::Admin}, Scope::Server),
     needs_nothing<Auth>(of_the_connection),
     needs_nothing<Quit>(of_the_connection),

@@ -356,9 +356,9 @@ Node::Events NodeRunner::node_events() {
             "the log in etcd does not hold the next entry of this data directory any more"});
   };
   events.replace = [this] { on_replace(); };
-  events.has_successor = [this](bool has_successor) {
+  events.standbys = [this](const store::cluster::Node::Standbys& standbys) {
     const std::lock_guard lock(mutex_);
-    facts_.has_successor = has_successor;
+    facts_.standbys = standbys;
   };
   events.repair = [this](const std::string& id) { on_repair(id); };
   events.lost = [](std::string why) {
@@ -597,7 +597,7 @@ void NodeRunner::on_replace() {
 }
 
 void NodeRunner::on_lost_body(const Status& why) const {
-  if (!facts().has_successor) return;
+  if (!facts().standbys.has_successor) return;
   const Status damage(StatusCode::Corruption, why.message());
   if (const auto failure = want_copy(store_->options().data_dir, damage)) end_process(*failure);
 }

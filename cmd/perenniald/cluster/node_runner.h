@@ -42,8 +42,8 @@ struct NodeFacts {
   store::cluster::WallClock clock = {};
   // Of the leader: why its appends have failed for a while. Empty: they have not.
   std::string append_failure = {};
-  bool has_space = true;       // On its disk, for the jobs of puts.
-  bool has_successor = false;  // Of a leader: Node::Events::has_successor.
+  bool has_space = true;                         // On its disk, for the jobs of puts.
+  store::cluster::Node::Standbys standbys = {};  // Of a leader.
   // As the leader sees them, or while nobody leads.
   store::cluster::EtcdAlarms alarms = {};
   size_t settings_differ = 0;  // So many settings are others than the leader's.

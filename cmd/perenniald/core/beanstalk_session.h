@@ -40,8 +40,9 @@ struct SessionAccess {
 // members.
 class Core::BeanstalkSession final : public Session {
  public:
-  BeanstalkSession(Core& core, ConnId conn, const access::ClientRights& client_rights)
+  BeanstalkSession(Core& core, ConnId conn, const access::ClientRights& client_rights, Nanos now)
       : id(conn),
+        opened_at(now),
         may_checkpoint(client_rights.may_checkpoint),
         is_unix(client_rights.is_unix),
         is_internal(client_rights.is_internal),
@@ -92,6 +93,9 @@ class Core::BeanstalkSession final : public Session {
   }
 
   const ConnId id;
+  const Nanos opened_at;
+  Nanos active_at = opened_at;  // When the last command began.
+  uint64_t commands = 0;
   const bool may_checkpoint;  // As in ClientRights.
   const bool is_unix;
   const bool is_internal;

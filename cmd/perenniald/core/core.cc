@@ -139,7 +139,7 @@ void Core::tick(Nanos now) {
 
 Session& Core::open(ConnId conn, Nanos now, const access::ClientRights& rights) {
   catch_up(now);
-  auto opened = std::make_unique<BeanstalkSession>(*this, conn, rights);
+  auto opened = std::make_unique<BeanstalkSession>(*this, conn, rights, now);
   Session& session = *opened;
   CHECK(sessions_.emplace(conn, std::move(opened)).second);
   apply({.now = now,
@@ -235,6 +235,8 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
   }
   conn.unanswered = true;
   conn.command = {.at = now, .kind = kind_of(*step.command)};
+  conn.active_at = now;
+  ++conn.commands;
   if (auto* const auth = std::get_if<Auth>(&*step.command)) {
     on_auth(conn, *auth, now);
     return common::wipe(auth->token);
@@ -244,7 +246,14 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
     return on_checkpoint_asked(conn, *asked, now);
   }
   if (std::holds_alternative<Extensions>(*step.command)) return reply_to(conn, options_.extensions);
+  if (const auto* const asked = std::get_if<ListClients>(&*step.command)) {
+    return reply_to(conn, list_clients(*asked, now));
+  }
   if (is_denied(conn, *step.command)) return reply_to(conn, Word::Denied);
+  // With users is_admitted() has told it. Without them somebody may still ask who it was.
+  if (gate_.users() == nullptr && is_for_admins(*step.command)) {
+    gate_.audit(audit_event(conn, *step.command));
+  }
   const size_t listed_bytes = engine_.view().listed_bytes(conn.id, *step.command);
   if (large_answers_.must_wait(listed_bytes)) {
     ++conn.queued_answers;
@@ -407,6 +416,31 @@ void Core::answer(BeanstalkSession& conn, const Reply& reply) {
     wire::append_reply(scratch_, reply, stats_style());
   }
   push_scratch(conn, after);
+}
+
+// All connections are looked at for each page, so each costs what a name in a listing does.
+std::unique_ptr<ClientList> Core::list_clients(const ListClients& asked, Nanos now) {
+  std::vector<ConnId> ids = engine_.view().connections();
+  run_budget_.spend(ids.size());
+  std::erase_if(ids, [&asked](ConnId id) { return id <= asked.after; });
+  const size_t shown = std::min<size_t>(asked.count.value, ids.size());
+  std::ranges::partial_sort(ids, ids.begin() + static_cast<ptrdiff_t>(shown));
+  auto list = std::make_unique<ClientList>();
+  if (shown < ids.size()) list->cursor = ids[shown - 1];
+  ids.resize(shown);
+  for (const ConnId id : ids) {
+    const BeanstalkSession* const session = find(id);
+    std::optional<ConnStats> stats = engine_.view().connection_statistics(id);
+    if (session == nullptr || !stats) continue;  // It is about to end.
+    list->clients.push_back({.stats = std::move(*stats),
+                             .address = options_.address_of ? options_.address_of(id) : "",
+                             .user = std::string(user_of(id)),
+                             .age = now - session->opened_at,
+                             .idle = now - session->active_at,
+                             .commands = session->commands,
+                             .output_bytes = session->output_bytes()});
+  }
+  return list;
 }
 
 // Without extensions a client sees what beanstalkd has, and nothing else.

@@ -80,6 +80,8 @@ struct Options {
   // Both functions are called when a client asks for stats.
   std::function<ProcessFacts()> process_facts = {};
   std::function<StoreFacts()> store_facts = {};
+  // Where the client of a connection comes from: ClientList::Client. Called for list-clients.
+  std::function<std::string(ConnId)> address_of = {};
 };
 
 // Joins parser, engine, outboxes and the open batch, without a socket, a clock or a thread. The
@@ -264,6 +266,7 @@ class Core {
   void resume_held_puts(Nanos now);
   void on_checkpoint_asked(BeanstalkSession& conn, const Checkpoint& asked, Nanos now);
   void reply_to(BeanstalkSession& conn, const Reply& reply);
+  std::unique_ptr<ClientList> list_clients(const ListClients& asked, Nanos now);
   size_t output_limit() const;
   bool may_run(const BeanstalkSession& conn) const;
   bool is_denied(const BeanstalkSession& conn, const Command& command) const;

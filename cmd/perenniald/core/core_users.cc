@@ -186,11 +186,17 @@ std::optional<Nanos> Core::sign_in_deadline() const {
 
 access::AuditEvent Core::audit_event(const BeanstalkSession& conn, std::string_view action,
                                      std::string subject) const {
-  const access::User* const user = conn.access->user;
+  const access::User* const user = conn.access ? conn.access->user : nullptr;
+  std::string from = "-";
+  if (conn.access) {
+    from = conn.access->address;
+  } else if (!conn.is_internal && options_.address_of) {
+    from = options_.address_of(conn.id);
+  }
   return {.conn = conn.id,
           .action = action,
           .user = user != nullptr ? std::string_view(user->name) : std::string_view(),
-          .from = conn.access->address,
+          .from = std::move(from),
           .subject = std::move(subject),
           .is_internal = conn.is_internal};
 }

@@ -36,6 +36,12 @@ void add_cluster(MetricsWriter& out, const ClusterFacts& cluster) {
              "leads, each node.");
   out.sample(cluster.alarms_no_space, {{"alarm", "NOSPACE"}});
   out.sample(cluster.alarms_corrupt, {{"alarm", "CORRUPT"}});
+  out.single("perennial_cluster_standbys", MetricType::Gauge, "",
+             "Nodes that follow this leader; 0 at a standby.", cluster.standbys);
+  out.single("perennial_cluster_standby_lag_entries", MetricType::Gauge, "",
+             "Entries of the log that the standby furthest behind has not applied, as each tells "
+             "every second; 0 at a standby.",
+             cluster.standby_lag);
   out.single(
       "perennial_cluster_settings_differ", MetricType::Gauge, "",
       "Settings of this node that are others than the leader's, and which clients would meet "

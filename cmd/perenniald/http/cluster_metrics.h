@@ -23,6 +23,8 @@ struct ClusterFacts {
   // Members of etcd that have raised these alarms, as the leader sees it.
   uint64_t alarms_no_space = 0;
   uint64_t alarms_corrupt = 0;
+  uint64_t standbys = 0;         // Nodes that follow this leader,
+  uint64_t standby_lag = 0;      // and what the one furthest behind has not applied.
   uint64_t settings_differ = 0;  // So many settings of this node are others than the leader's.
   LatencyHistogram appends = {};
 };

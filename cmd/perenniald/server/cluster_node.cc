@@ -105,7 +105,7 @@ void ClusterNode::on_loop_stalled(Nanos stalled) const {
 }
 
 bool ClusterNode::has_successor() const {
-  return runner_ != nullptr && runner_->facts().has_successor;
+  return runner_ != nullptr && runner_->facts().standbys.has_successor;
 }
 
 bool ClusterNode::hands_over() const {
@@ -123,8 +123,11 @@ Status ClusterNode::reconfigure() {
 std::optional<ClusterStats> ClusterNode::stats() const {
   if (runner_ == nullptr) return std::nullopt;
   const NodeFacts facts = runner_->facts();
-  return ClusterStats{
-      .role = facts.leads ? "leader" : "standby", .epoch = facts.epoch, .lag = facts.lag()};
+  return ClusterStats{.role = facts.leads ? "leader" : "standby",
+                      .epoch = facts.epoch,
+                      .lag = facts.lag(),
+                      .standbys = facts.leads ? facts.standbys.count : 0,
+                      .standby_lag = facts.leads ? facts.standbys.lag : 0};
 }
 
 std::optional<http::ClusterFacts> ClusterNode::facts() const {
@@ -142,6 +145,8 @@ std::optional<http::ClusterFacts> ClusterNode::facts() const {
                             .appends_fail = !facts.append_failure.empty(),
                             .alarms_no_space = facts.alarms.no_space,
                             .alarms_corrupt = facts.alarms.corrupt,
+                            .standbys = facts.leads ? facts.standbys.count : 0,
+                            .standby_lag = facts.leads ? facts.standbys.lag : 0,
                             .settings_differ = facts.settings_differ,
                             .appends = runner_->append_times()};
 }

@@ -156,6 +156,7 @@ core::Options Server::make_core_options() {
   options.on_signed_in = [this](ConnId conn) { connections_.leave_share(conn); };
   options.process_facts = [this] { return process_facts(); };
   options.store_facts = [this] { return store_facts(); };
+  options.address_of = [this](ConnId conn) { return connections_.peer_of(conn); };
   return options;
 }
 
@@ -174,6 +175,7 @@ StoreFacts Server::store_facts() const {
   const BodyDamage& damage = bodies_.damage();
   facts.damaged_blocks = damage.blocks();
   facts.jobs_without_body = damage.lost_count();
+  facts.disk_free_bytes = store_->disk_free_bytes();
   const bool is_degraded =
       damage.is_degraded() || checkpoints_.is_damaged() || !store_->damaged_rows().empty();
   if (facts.state == "ok" && is_degraded) facts.state = "degraded";

@@ -112,7 +112,7 @@ Node::Events SimulatedNode::events() {
   events.declined = [this](std::string why) { declined_ = std::move(why); };
   events.behind = [this] { is_behind_ = true; };
   events.replace = [this] { is_replaced_ = true; };
-  events.has_successor = [this](bool has_successor) { has_successor_ = has_successor; };
+  events.standbys = [this](const Node::Standbys& standbys) { standbys_ = standbys; };
   events.outrun = [this](const Election::Claim& claim) { outrun_ = claim; };
   events.repair = [this](const std::string& id) { repair_ = id; };
   events.abstains = [this](Election::Abstention why) { abstention_ = why; };

@@ -92,7 +92,8 @@ class SimulatedNode {
   const std::optional<Status>& refused() const { return refused_; }
   bool is_behind() const { return is_behind_; }
   bool is_replaced() const { return is_replaced_; }
-  bool has_successor() const { return has_successor_; }
+  bool has_successor() const { return standbys_.has_successor; }
+  const Node::Standbys& standbys() const { return standbys_; }
   const std::vector<std::string>& settings_differ() const { return settings_differ_; }
   // Why it could not be elected when it stood last: what another node holds.
   const std::optional<Election::Claim>& outrun() const { return outrun_; }
@@ -157,7 +158,7 @@ class SimulatedNode {
   bool handing_over_ = false;
   bool is_behind_ = false;
   bool is_replaced_ = false;
-  bool has_successor_ = false;
+  Node::Standbys standbys_;
   std::optional<Election::Claim> outrun_;
   std::optional<Election::Abstention> abstention_;
   Puts puts_ = Puts::Accepted;

@@ -135,7 +135,8 @@ TEST_F(Destroying, ChangesAreReportedAsJson) {
   EXPECT_EQ(parsed({"set", "tube", "mail", "--tries", "5"}),
             json::parse(R"({"tube":"mail","changed":true})"));
   EXPECT_EQ(parsed({"delete", "1", "99", "--dry-run"}),
-            json::parse(R"({"dry_run":true,"deleted":["1"]})"));
+            json::parse(R"({"dry_run":true,"deleted":["1"],"errors":[{"id":"99",)"
+                        R"("message":"it is not there, or a worker has it"}]})"));
   EXPECT_EQ(parsed({"delete", "1"}), json::parse(R"({"deleted":["1"],"errors":[]})"));
   EXPECT_EQ(parsed({"move", "mail", "other", "--dry-run"}),
             json::parse(R"({"dry_run":true,"tube":"mail","to":"other","moved":2})"));

@@ -14,10 +14,10 @@ TEST(JobList, HasACursorAndJobs) {
   const auto list = parse_job_list(std::string("---\ncursor: 9\njobs:\n") + one_job + one_job);
   ASSERT_TRUE(list.ok()) << list.status().message();
   EXPECT_EQ(list->cursor, 9U);
-  ASSERT_EQ(list->jobs.size(), 2U);
-  EXPECT_EQ(list->jobs[1].count("id"), 7U);
-  EXPECT_EQ(list->jobs[1].text("tube"), "a-(b)");
-  EXPECT_EQ(list->jobs[1].count("attempts"), 1U);
+  ASSERT_EQ(list->rows.size(), 2U);
+  EXPECT_EQ(list->rows[1].count("id"), 7U);
+  EXPECT_EQ(list->rows[1].text("tube"), "a-(b)");
+  EXPECT_EQ(list->rows[1].count("attempts"), 1U);
 }
 
 // The server names no job that is not parked.
@@ -26,10 +26,10 @@ TEST(JobList, SaysOfEachJobWhetherItIsParked) {
   parked.insert(parked.find('}'), ", parked: true");
   const auto list = parse_job_list(std::string("---\ncursor: 0\njobs:\n") + one_job + parked);
   ASSERT_TRUE(list.ok()) << list.status().message();
-  EXPECT_THAT(to_json(list->jobs[0]), testing::HasSubstr("\"parked\": false"));
-  EXPECT_THAT(to_json(list->jobs[1]), testing::HasSubstr("\"parked\": true"));
-  EXPECT_THAT(to_json(list->jobs[1]), testing::HasSubstr("\"state\": \"ready\""));
-  EXPECT_EQ(job_list_line(list->jobs[1], false),
+  EXPECT_THAT(to_json(list->rows[0]), testing::HasSubstr("\"parked\": false"));
+  EXPECT_THAT(to_json(list->rows[1]), testing::HasSubstr("\"parked\": true"));
+  EXPECT_THAT(to_json(list->rows[1]), testing::HasSubstr("\"state\": \"ready\""));
+  EXPECT_EQ(job_list_line(list->rows[1], false),
             "         7 parked            5    3s     -   60s       1,234        2        1\n");
 }
 
@@ -37,7 +37,7 @@ TEST(JobList, MayBeEmpty) {
   const auto list = parse_job_list("---\ncursor: 0\njobs: []\n");
   ASSERT_TRUE(list.ok()) << list.status().message();
   EXPECT_EQ(list->cursor, 0U);
-  EXPECT_TRUE(list->jobs.empty());
+  EXPECT_TRUE(list->rows.empty());
 }
 
 TEST(JobList, AnotherDocumentIsRefused) {
@@ -53,10 +53,10 @@ TEST(JobList, ALineFitsUnderTheHeading) {
   const auto list = parse_job_list(std::string("---\ncursor: 0\njobs:\n") + one_job);
   ASSERT_TRUE(list.ok());
   EXPECT_EQ(
-      job_list_heading(true) + job_list_line(list->jobs[0], true),
+      job_list_heading(true) + job_list_line(list->rows[0], true),
       "        ID STATE           PRI   AGE  LEFT   TTR       BYTES RESERVES ATTEMPTS TUBE\n"
       "         7 ready             5    3s     -   60s       1,234        2        1 a-(b)\n");
-  EXPECT_EQ(job_list_heading(false).size(), job_list_line(list->jobs[0], false).size());
+  EXPECT_EQ(job_list_heading(false).size(), job_list_line(list->rows[0], false).size());
 }
 
 }  // namespace

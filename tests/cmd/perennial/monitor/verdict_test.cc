@@ -58,6 +58,45 @@ TEST(Thresholds, WrongOnesAreRefused) {
   EXPECT_FALSE(parse_count_thresholds("5m").ok());
 }
 
+// Of the disk there can be too little, so the first limit is the higher one.
+TEST(Thresholds, OfWhatThereCanBeTooLittle) {
+  const Result<Thresholds> both = parse_low_bytes_thresholds("20GiB,512MiB");
+  ASSERT_TRUE(both.ok()) << both.status().message();
+  EXPECT_EQ(both->warning, uint64_t{20} << 30);
+  EXPECT_EQ(both->critical, uint64_t{512} << 20);
+  for (const char* text : {"1GiB,2GiB", "5m", ",", "x"})
+    EXPECT_FALSE(parse_low_bytes_thresholds(text).ok()) << text;
+}
+
+TEST(VerdictLine, SaysThatTheDiskFills) {
+  const Limits limits = {.disk_free = *parse_low_bytes_thresholds("2GiB,1GiB")};
+  const auto of = [&](const std::string& bytes) {
+    return line(well + "disk-free-bytes: " + bytes + "\n", {}, limits);
+  };
+  EXPECT_THAT(of("2147483648"), HasSubstr("PERENNIAL OK"));
+  EXPECT_THAT(of("2147483648"), HasSubstr("disk_free=2147483648B;2147483648:;1073741824:"));
+  EXPECT_THAT(of("2147483647"), HasSubstr("PERENNIAL WARNING - free on the disk"));
+  EXPECT_THAT(of("1073741824"), HasSubstr("PERENNIAL WARNING - free on the disk 1073.7 MB, below"));
+  EXPECT_THAT(of("1073741823"), HasSubstr("PERENNIAL CRITICAL - free on the disk"));
+  EXPECT_THAT(line(well, {}, limits), HasSubstr("UNKNOWN - the server does not say"));
+}
+
+TEST(VerdictLine, SaysHowFarTheStandbysAre) {
+  const Limits limits = {.standby_lag = *parse_count_thresholds("100,1000")};
+  const auto of = [&](const std::string& role, int standbys, int lag) {
+    return line(well + "cluster-role: " + role + "\ncluster-standbys: " + std::to_string(standbys) +
+                    "\ncluster-standby-lag: " + std::to_string(lag) + "\n",
+                {}, limits);
+  };
+  EXPECT_THAT(of("leader", 2, 100), HasSubstr("PERENNIAL OK"));
+  EXPECT_THAT(of("leader", 2, 100), HasSubstr("standby_lag=100;100;1000"));
+  EXPECT_THAT(of("leader", 2, 101), HasSubstr("WARNING - entries that a standby is behind: 101"));
+  EXPECT_THAT(of("leader", 2, 1001), HasSubstr("PERENNIAL CRITICAL"));
+  EXPECT_THAT(of("leader", 0, 0), HasSubstr("WARNING - no standby follows"));
+  EXPECT_THAT(of("standby", 0, 0), HasSubstr("UNKNOWN - the server is no leader"));
+  EXPECT_THAT(line(well, {}, limits), HasSubstr("UNKNOWN - the server is no leader"));
+}
+
 TEST(VerdictLine, OfAServerThatIsWell) {
   EXPECT_EQ(
       line(well, {tube("a", 1000, 0, 5), tube("b", 200, 4, 12)}),

@@ -134,6 +134,7 @@ reserve-mode          A  A  A  A  A  A  A  | A  A  A  A  A  A  A
 kick-tube             F  F  F  F  A  F  F  | F  F  F  F  F  F  F
 drain                 F  F  F  F  F  F  A  | F  F  F  F  F  F  A
 undrain               F  F  F  F  F  F  A  | F  F  F  F  F  F  A
+list-clients          F  F  F  F  F  F  A  | F  F  F  F  F  F  A
 )";
 
 TEST(Access, OfEveryCommandVerbAndTubeIsAsWritten) {

@@ -107,6 +107,26 @@ TEST_F(SignIn, ComesBeforeEverything) {
   EXPECT_EQ(harness.core().engine().view().job_count(), 1u);
 }
 
+// Somebody asks in the morning who has flushed the tube.
+TEST(WithoutUsers, TheCommandsOfAnOperatorHaveALineEach) {
+  std::vector<std::string> lines;
+  CoreHarness harness{{.audit =
+                           [&lines](const AuditEvent& event) {
+                             lines.push_back(
+                                 fmt::format("{} {} {}", event.action, event.subject, event.from));
+                           },
+                       .address_of = [](ConnId /*conn*/) { return "192.0.2.7:99"; }}};
+  const ConnId conn = harness.open();
+  for (const std::string line : {"put 0 0 60 1\r\na", "list-tubes", "kick 1", "flush-tube default",
+                                 "set-tube t tries:3", "drain", "undrain", "move-tube default t"}) {
+    harness.send(conn, line + "\r\n");
+    harness.receive(conn);
+  }
+  EXPECT_THAT(lines, ElementsAre("flush-tube default 192.0.2.7:99", "set-tube t 192.0.2.7:99",
+                                 "drain  192.0.2.7:99", "undrain  192.0.2.7:99",
+                                 "move-tube default 192.0.2.7:99"));
+}
+
 TEST_F(SignIn, OfEveryCommandIsAskedFor) {
   const ConnId conn = open();
   for (const std::string line :
