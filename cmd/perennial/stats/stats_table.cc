@@ -16,7 +16,17 @@ namespace {
 
 // Setting: text, and 0 and the empty text are shown as none. Until: seconds, and 0 is never. Since:
 // seconds, and -1 is that there was none.
-enum class Unit : uint8_t { Text, Count, Seconds, Microseconds, Bytes, Setting, Until, Since };
+enum class Unit : uint8_t {
+  Text,
+  Count,
+  Seconds,
+  Microseconds,
+  Bytes,
+  Size,
+  Setting,
+  Until,
+  Since
+};
 
 struct Row {
   std::string_view key;
@@ -73,7 +83,7 @@ constexpr Row connection_rows[] = {
 constexpr Row store_rows[] = {
     {"store-state", "state", Unit::Text},
     {"durability", "durability", Unit::Text},
-    {"disk-free-bytes", "free on disk", Unit::Bytes},
+    {"disk-free-bytes", "free on disk", Unit::Size},
     {"sync-us-p99", "p99 of a sync", Unit::Microseconds},
     {"batch-jobs-mean", "changes in a sync", Unit::Text},
     {"checkpoint-age", "last checkpoint ago", Unit::Since},
@@ -168,6 +178,8 @@ std::string value_text(const StatsReply& stats, const Row& row) {
       return latency_text(*number);
     case Unit::Bytes:
       return common::format_bytes(*number);
+    case Unit::Size:
+      return size_text(*number);
     case Unit::Count:
     case Unit::Setting:
     case Unit::Text:

@@ -158,6 +158,17 @@ std::string text_of(const sockaddr_storage& address, socklen_t length) {
   if (address.ss_family == AF_UNIX) {
     return fmt::format("unix:{}", reinterpret_cast<const sockaddr_un*>(&address)->sun_path);
   }
+  // A client of IPv4 at a socket of both is named as at one of IPv4.
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+  if (address.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+    sockaddr_storage plain{};
+    auto& v4 = reinterpret_cast<sockaddr_in&>(plain);
+    v4.sin_family = AF_INET;
+    v4.sin_port = v6.sin6_port;
+    std::copy_n(v6.sin6_addr.s6_addr + 12, sizeof v4.sin_addr,
+                reinterpret_cast<uint8_t*>(&v4.sin_addr));
+    return text_of(plain, sizeof v4);
+  }
   char host[NI_MAXHOST];
   char port[NI_MAXSERV];
   if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host, sizeof host, port,

@@ -54,7 +54,10 @@ Entrance entrance_of(const Config& config, const std::string& text, const common
 // The addresses are valid, as the configuration has checked them.
 std::vector<Entrance> entrances_of(const Config& config) {
   std::vector<Entrance> out;
-  for (const std::string& text : config.listen) {
+  // As bind_plain() has it: without any the server listens everywhere.
+  std::vector<std::string> plain = config.listen;
+  if (plain.empty() && config.listeners.empty()) plain = {fmt::format("[::]:{}", config.port)};
+  for (const std::string& text : plain) {
     const Result<common::Address> address = common::parse_address(text, config.port);
     if (address.ok()) out.push_back(entrance_of(config, text, *address, nullptr));
   }

@@ -66,6 +66,35 @@ TEST(Sockets, OnlyThisMachineReachesALoopbackAddress) {
   EXPECT_FALSE((*sockets)[1].is_local());
 }
 
+// Where both protocols share a socket, the kernel names the client as IPv6 maps it.
+TEST(Sockets, AClientOfIpv4IsNamedSo) {
+  Result<std::vector<BoundSocket>> sockets = bind_at({"[::]:0"});
+  ASSERT_TRUE(sockets.ok()) << sockets.status().message();
+  ASSERT_TRUE((*sockets)[0].listen().ok());
+  const int listener = (*sockets)[0].fd();
+  sockaddr_in6 bound{};
+  socklen_t length = sizeof bound;
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&bound), &length), 0);
+  const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = bound.sin6_port;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  int accepted = -1;
+  for (int tries = 0; tries < 1000 && accepted < 0; ++tries) {
+    accepted = ::accept(listener, nullptr, nullptr);
+    if (accepted < 0) ::usleep(1000);
+  }
+  ASSERT_GE(accepted, 0);
+  sockaddr_in own{};
+  length = sizeof own;
+  ASSERT_EQ(getsockname(client, reinterpret_cast<sockaddr*>(&own), &length), 0);
+  EXPECT_EQ(peer_name(accepted), fmt::format("127.0.0.1:{}", ntohs(own.sin_port)));
+  ::close(accepted);
+  ::close(client);
+}
+
 struct LocalCase {
   std::string address;  // A number, or "unix".
   bool local;
