@@ -134,7 +134,10 @@ class Api(Described):
         self.assertGreater(details["disk_free_bytes"], 0)
         self.assertGreater(details["store"]["batches"], 0)
         self.assertEqual(self.call("/reload", "POST", {})[1], {"read": []})
-        self.assertEqual(self.call("/audit")[1], {"lines": []})
+        lines = self.call("/audit")[1]["lines"]
+        self.assertTrue(lines)
+        for line in lines:
+            self.assertEqual((line["user"], line["via"], line["from"], line["refused"]), (None, "http", "127.0.0.1", False), line)
         self.assertEqual(self.call("/drain", "POST", {})[1], {"draining": True})
         self.assertEqual(self.call("/jobs", "POST", {"body": "x"})[0], 503)
         self.assertEqual(self.call("/undrain", "POST", {})[1], {"draining": False})

@@ -46,6 +46,9 @@ class Core::BeanstalkSession final : public Session {
         may_checkpoint(client_rights.may_checkpoint),
         is_unix(client_rights.is_unix),
         is_internal(client_rights.is_internal),
+        asked_from(client_rights.is_internal
+                       ? std::make_unique<const std::string>(client_rights.address)
+                       : nullptr),
         parser(core.options_.job_bytes_max, core.parsed_extensions(client_rights)),
         replies{.outbox = Outbox(core.budget_)},
         backlog(core.budget_),
@@ -99,6 +102,8 @@ class Core::BeanstalkSession final : public Session {
   const bool may_checkpoint;  // As in ClientRights.
   const bool is_unix;
   const bool is_internal;
+  // Of a client that is a part of the server: for whom it asks. Null for others.
+  const std::unique_ptr<const std::string> asked_from;
   // Null where there are no users.
   std::unique_ptr<SessionAccess> access;
   bool is_cut = false;  // It is to be closed at once, whatever it waits for.

@@ -187,10 +187,12 @@ std::optional<Nanos> Core::sign_in_deadline() const {
 access::AuditEvent Core::audit_event(const BeanstalkSession& conn, std::string_view action,
                                      std::string subject) const {
   const access::User* const user = conn.access ? conn.access->user : nullptr;
-  std::string from = "-";
+  std::string from;
   if (conn.access) {
     from = conn.access->address;
-  } else if (!conn.is_internal && options_.address_of) {
+  } else if (conn.asked_from) {
+    from = *conn.asked_from;
+  } else if (options_.address_of) {
     from = options_.address_of(conn.id);
   }
   return {.conn = conn.id,

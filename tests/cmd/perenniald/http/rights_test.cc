@@ -108,6 +108,7 @@ const std::vector<Row>& commands() {
       {"kick-tube", "kick-tube t\r\n", {Verb::Manage}},
       {"drain", "drain\r\n", nothing, {Verb::Admin}},
       {"undrain", "undrain\r\n", nothing, {Verb::Admin}},
+      {"list-clients", "list-clients\r\n", nothing, {Verb::Admin}},
   };
   return rows;
 }
