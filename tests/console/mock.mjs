@@ -23,7 +23,7 @@ export const page_policy = "default-src 'none'; script-src 'self'; style-src 'se
 class Refusal extends Error {
   constructor(status, word, message, more = {}) {
     super(message);
-    Object.assign(this, {status, answer: {error: word, message, ...more}});
+    Object.assign(this, {status, answer: {type: 'about:blank', title: word, status, detail: message, error: word, ...more}});
   }
 }
 const not_found = (what) => new Refusal(404, 'not_found', `There is no such ${what}.`);

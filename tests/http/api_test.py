@@ -41,7 +41,10 @@ class Described(Port):
             self.assertGreaterEqual(status, 400)
         if "$ref" in told:
             told = self.document["components"]["responses"][told["$ref"].rpartition("/")[2]]
-        self.judge(answer, told["content"]["application/json"]["schema"])
+        kind = "application/json" if status < 400 else "application/problem+json"
+        self.judge(answer, told["content"][kind]["schema"])
+        if status >= 400:
+            self.assertEqual((answer["type"], answer["status"]), ("about:blank", status))
         return status, answer
 
     def judge(self, value, schema):
@@ -72,7 +75,7 @@ class Api(Described):
         for path, operations in self.document["paths"].items():
             for method, operation in operations.items():
                 told = [operation.get("requestBody", {}), *operation["responses"].values()]
-                for content in (one["content"]["application/json"] for one in told if "application/json" in one.get("content", {})):
+                for content in (content for one in told for kind, content in one.get("content", {}).items() if "json" in kind):
                     with self.subTest(f"{method} {path}"):
                         if "example" in content:
                             self.judge(content["example"], content["schema"])

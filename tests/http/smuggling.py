@@ -123,7 +123,8 @@ CASES = {
     "a header past the limit": (get(b"/livez", b"A: " + b"a" * 8200 + b"\r\n"), "431"),
     "more fields than the limit": (get(b"/livez", b"A: b\r\n" * 64), "431"),
     # The first line.
-    "an absolute target": (get(b"http://localhost/livez"), "400"),
+    "an absolute target": (get(b"http://localhost/livez"), "200 +"),
+    "an absolute target with a user": (get(b"http://a@localhost/livez"), "400"),
     "an absolute target of another host": (get(b"http://evil.test/livez"), "400"),
     "a target without a slash": (get(b"livez"), "400"),
     "an asterisk": (b"OPTIONS * HTTP/1.1\r\n" + HOST + b"\r\n", "400"),

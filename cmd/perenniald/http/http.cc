@@ -7,6 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "cmd/perenniald/http/problem.h"
 #include "engine/types/check.h"
 
 namespace perennial::http {
@@ -152,6 +155,10 @@ class Http::Session final : public core::Session {
         return close();
       }
       if (ended_) return close();
+      if (parser_.take_continue()) {
+        out_ += "HTTP/1.1 100 Continue\r\n\r\n";
+        http_.on_output(*this);
+      }
       return changed();
     }
     since_ = begun_ = now;
@@ -191,7 +198,7 @@ class Http::Session final : public core::Session {
     head_ = false;
     is_tls_ = rights_.is_tls;
     route_ = "none";
-    finish({.status = status, .body = "The request is refused.\n"});
+    finish(problem_response(status, http_.why_refused(status)));
   }
   void close() {
     closing_ = true;
@@ -274,6 +281,30 @@ void Http::give_way(std::optional<ConnId> conn) {
   ++leaving_;
   ++gave_way_;
   sessions_.at(*conn)->give_way();
+}
+
+std::string Http::why_refused(Status status) const {
+  const MessageLimits& message = limits_.message;
+  switch (status) {
+    case Status::RequestTimeout:
+      return fmt::format("The request was not whole after {} seconds.",
+                         limits_.request_time / nanos_per_second);
+    case Status::ContentTooLarge:
+      return fmt::format("The body is larger than this path takes; none takes more than {} bytes.",
+                         message.body_bytes_max);
+    case Status::FieldsTooLarge:
+      return fmt::format("The header is larger than {} bytes, or has more than {} fields.",
+                         message.header_bytes_max, message.fields_max);
+    case Status::NotImplemented:
+      return "A body in pieces (Transfer-Encoding) is not read: send Content-Length.";
+    case Status::VersionNotSupported:
+      return "HTTP/1.1 and HTTP/1.0 are spoken here.";
+    case Status::ServiceUnavailable:
+      return fmt::format("All {} places are taken, and this connection has waited longest.",
+                         limits_.connections_max);
+    default:
+      return "This is no request of HTTP/1.1, or one that a proxy might read differently.";
+  }
 }
 
 LongAnswers& Http::long_answers_of(const Session& session) {

@@ -109,6 +109,8 @@ class Http {
   void changed(Session& session);
   void become_idle(Session& session);
   void give_way(std::optional<ConnId> conn);
+  // A sentence for people, where the bytes of a connection are refused with this status.
+  std::string why_refused(Status status) const;
   LongAnswers& long_answers_of(const Session& session);
   bool begin_long_answer(const Session& session);
   void end_long_answer(const Session& session);

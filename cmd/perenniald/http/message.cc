@@ -23,6 +23,26 @@ std::string_view view(boost::string_view text) {
   return {text.data(), text.size()};
 }
 
+// RFC 9112, 3.2: "/path", or with a proxy in mind "http://host/path". The authority is empty in the
+// first form. None: it is neither.
+struct Target {
+  std::string_view authority;
+  std::string_view path;  // With the query. Empty stands for "/".
+};
+std::optional<Target> target_of(std::string_view text) {
+  if (text.starts_with('/')) return Target{{}, text};
+  const size_t scheme = text.find("://");
+  if (scheme == std::string_view::npos) return std::nullopt;
+  const std::string name = in_small_letters(text.substr(0, scheme));
+  if (name != "http" && name != "https") return std::nullopt;
+  text.remove_prefix(scheme + 3);
+  const size_t end = std::min(text.find_first_of("/?"), text.size());
+  const Target target = {text.substr(0, end), text.substr(end)};
+  const bool has_user = target.authority.find('@') != std::string_view::npos;
+  if (target.authority.empty() || has_user || target.path.starts_with('?')) return std::nullopt;
+  return target;
+}
+
 Status status_of(const boost::system::error_code& error) {
   if (error == beast::error::header_limit) return Status::FieldsTooLarge;
   if (error == beast::error::body_limit) return Status::ContentTooLarge;
@@ -99,8 +119,9 @@ void RequestParser::take(size_t bytes) {
 std::optional<Request> RequestParser::next() {
   if (refused_ || !parse()) return std::nullopt;
   auto message = message_->parser.release();
+  const Target target = target_of(view(message.target())).value();
   Request out = {.method = std::string(view(message.method_string())),
-                 .path = std::string(view(message.target())),
+                 .path = std::string(target.path.empty() ? "/" : target.path),
                  .query = {},
                  .body = std::move(message.body()),
                  .keep_alive = message.keep_alive()};
@@ -149,6 +170,10 @@ bool RequestParser::parse() {
     if (message_->parser.is_header_done() && !message_->header_checked) {
       if (const std::optional<Status> problem = problem_of_header()) return refuse(*problem);
       message_->header_checked = true;
+      // Whoever has sent some of the body waits for nothing.
+      const auto& message = message_->parser.get();
+      wants_continue_ = message.version() == 11 && rest().empty() && !message_->parser.is_done() &&
+                        in_small_letters(view(message[beast::field::expect])) == "100-continue";
     }
     if (error == beast::error::need_more) return false;
     if (error) return refuse(status_of(error));
@@ -171,11 +196,15 @@ std::optional<Status> RequestParser::problem_of_header() const {
   }
   const size_t hosts = message.count(beast::field::host);
   if (hosts > 1 || (hosts == 0 && message.version() == 11)) return Status::BadRequest;
-  if (!view(message.target()).starts_with('/')) return Status::BadRequest;
+  const std::optional<Target> target = target_of(view(message.target()));
+  if (!target) return Status::BadRequest;
+  // A proxy may have gone by either of them.
+  const std::string host = in_small_letters(view(message[beast::field::host]));
+  const std::string authority = in_small_letters(target->authority);
+  if (!authority.empty() && authority != host) return Status::BadRequest;
   if (limits_.body_bytes_max_of == nullptr) return std::nullopt;
-  const std::string_view target = view(message.target());
-  const size_t body_bytes_max =
-      limits_.body_bytes_max_of(view(message.method_string()), target.substr(0, target.find('?')));
+  const size_t body_bytes_max = limits_.body_bytes_max_of(
+      view(message.method_string()), target->path.substr(0, target->path.find('?')));
   if (message_->parser.content_length().value_or(0) > body_bytes_max) {
     return Status::ContentTooLarge;
   }
@@ -239,6 +268,17 @@ std::vector<std::string> query_values(std::string_view query, std::string_view n
     if (pair.substr(0, equals) == name) {
       out.emplace_back(pair.substr(std::min(equals + 1, pair.size())));
     }
+  }
+  return out;
+}
+
+std::vector<std::string> query_names(std::string_view query) {
+  std::vector<std::string> out;
+  while (!query.empty()) {
+    const size_t end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    if (!pair.empty()) out.emplace_back(pair.substr(0, pair.find('=')));
   }
   return out;
 }

@@ -75,6 +75,9 @@ class RequestParser {
   std::optional<Request> next();
   // Why the connection cannot go on, as a status. Bytes behind it are not looked at.
   std::optional<Status> refused() const { return refused_; }
+  // Whether the client waits for "100 Continue" before it sends the body (RFC 9110, 10.1.1). True
+  // once for a request.
+  bool take_continue() { return std::exchange(wants_continue_, false); }
   // Whether a request has begun that is not whole.
   bool is_within() const;
   // Bytes that are kept.
@@ -94,6 +97,7 @@ class RequestParser {
   size_t taken_ = 0;
   std::unique_ptr<Message> message_;  // The one that has begun.
   std::optional<Status> refused_;
+  bool wants_continue_ = false;
 };
 
 struct Response {
@@ -118,6 +122,9 @@ std::string render(const Response& response, bool keep_alive, bool head,
 // The values of a name in a query such as "verbose&exclude=disk", as they were sent. A name without
 // "=" has the empty value.
 std::vector<std::string> query_values(std::string_view query, std::string_view name);
+
+// The names of a query, as they were sent.
+std::vector<std::string> query_names(std::string_view query);
 
 // Without percent-encoding. None: it is not well-formed, or has a NUL byte.
 std::optional<std::string> percent_decoded(std::string_view text);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "cmd/common/exit_codes.h"
+#include "cmd/perenniald/http/problem.h"
 #include "cmd/perenniald/server/listeners.h"
 #include "cmd/perenniald/server/shared_settings.h"
 #include "engine/types/check.h"
@@ -186,8 +187,8 @@ std::optional<http::Http::Handled> ClusterNode::answer(const http::Request& requ
   BatchIndex index = 0;
   if (at.size() != 1 || !absl::SimpleAtoi(at[0], &index) || index == 0) {
     return http::Http::Handled{
-        digest, http::answer_now({.status = http::Status::BadRequest,
-                                  .body = "at: the index of a batch, from 1 on.\n"})};
+        digest, http::answer_now(http::problem_response(http::Status::BadRequest,
+                                                        "at: the index of a batch, from 1 on."))};
   }
   return http::Http::Handled{digest, peer_checkpoints_->digest(index)};
 }

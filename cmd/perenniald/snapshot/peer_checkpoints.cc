@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perenniald/http/problem.h"
 #include "cmd/perenniald/process/log.h"
 #include "cmd/perenniald/snapshot/tar_writer.h"
 #include "engine/types/check.h"
@@ -236,9 +237,10 @@ class PeerCheckpoints::TarAnswer final : public http::Answer {
   }
   http::Response take() override {
     if (transfer_.state() == Transfer::State::Failed) {
-      return {.status = http::Status::ServiceUnavailable,
-              .body = transfer_.failure().message() + "\n",
-              .fields = {{"Retry-After", "5"}}};
+      http::Response response =
+          http::problem_response(http::Status::ServiceUnavailable, transfer_.failure().message());
+      response.fields = {{"Retry-After", "5"}};
+      return response;
     }
     wake();
     return {.is_endless = true, .content_type = transfer_.content_type()};
@@ -271,10 +273,11 @@ std::unique_ptr<http::Answer> PeerCheckpoints::digest(BatchIndex at) {
 
 std::unique_ptr<http::Answer> PeerCheckpoints::begin(Kind kind, BatchIndex at) {
   if (is_stopped_ || answer_ != nullptr || (transfer_ != nullptr && !transfer_->has_ended())) {
-    return http::answer_now(
-        {.status = http::Status::ServiceUnavailable,
-         .body = "A checkpoint or a digest is under way, or this node stops: ask again.\n",
-         .fields = {{"Retry-After", "5"}}});
+    http::Response response = http::problem_response(
+        http::Status::ServiceUnavailable,
+        "A checkpoint or a digest is under way, or this node stops: ask again.");
+    response.fields = {{"Retry-After", "5"}};
+    return http::answer_now(std::move(response));
   }
   {
     const std::lock_guard lock(mutex_);

@@ -48,7 +48,7 @@ async function send(method, path, body, signal) {
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
   if ((response.status === 401 || response.status === 503) && !path.startsWith('/session')) on_other_session();
-  throw new ApiError(response.status, problem.message || `The server answers with status ${response.status}.`, problem);
+  throw new ApiError(response.status, problem.detail || `The server answers with status ${response.status}.`, problem);
 }
 
 /** @param {Response} response */

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cmd/perenniald/http/api/answers.h"
+#include "cmd/perenniald/http/api/description.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "engine/types/check.h"
 
@@ -51,6 +53,19 @@ constexpr Needs of_admins = Needs::verb(access::Verb::Admin);
 constexpr Needs of_operations =
     Needs::nothing("nothing; only operations on tubes with `manage` are there");
 constexpr Needs of_everybody = Needs::nothing_of_anybody();
+
+// A parameter that is not known would change nothing, and whoever has mistyped it would not learn
+// that. Empty: all are known.
+std::string problem_of_query(const Api::Route& route, std::string_view query) {
+  const auto& known = query_parameters(route);
+  for (const std::string& name : query_names(query)) {
+    if (known.contains(name)) continue;
+    if (known.empty()) return fmt::format("This path takes no parameters, such as '{}'.", name);
+    return fmt::format("There is no parameter '{}' here; there are: {}.", name,
+                       fmt::join(known, ", "));
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -222,6 +237,9 @@ Http::Handled Api::handle(const Request& request, const Caller& caller) {
     if (const std::optional<access::Verb> verb = row.route.needs.verb();
         verb && !caller.may(*verb)) {
       return {route, forbidden(ask, *verb)};
+    }
+    if (const std::string problem = problem_of_query(row.route, request.query); !problem.empty()) {
+      return {route, answer_now(problem_response(Status::BadRequest, problem))};
     }
     return {route, (this->*row.function)(ask)};
   }

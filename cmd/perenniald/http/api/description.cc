@@ -13,6 +13,12 @@
 namespace perennial::http {
 namespace {
 
+std::string in_small_letters(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
 Json reference(std::string_view kind, std::string_view name) {
   return {{"$ref", fmt::format("#/components/{}/{}", kind, name)}};
 }
@@ -31,10 +37,8 @@ bool has_body(const Api::Route& /*route*/, const Json& operation) {
 
 // Refusals that belong to one path alone, such as 409, are in openapi.json.
 constexpr ErrorRow error_rows[] = {
-    {"400", "The request is not well-formed, or a value is out of its range.",
-     [](const Api::Route&, const Json& operation) {
-       return operation.contains("requestBody") || operation.contains("parameters");
-     }},
+    {"400", "The request is not well-formed, or has a value or a parameter that is none.",
+     [](const Api::Route&, const Json&) { return true; }},
     {"401", "The caller has not signed in, or shows a token that no user has.",
      [](const Api::Route& route, const Json&) { return !route.is_open; }},
     {"403", "No grant of the user allows it, or a page of another site asks.",
@@ -54,10 +58,14 @@ constexpr ErrorRow error_rows[] = {
      "The server does not do this now: it loads the jobs, is a standby, is draining, or is full.",
      [](const Api::Route& route, const Json&) { return !route.is_early; }},
 };
-constexpr std::string_view other_error = "An error: a word and a sentence.";
+constexpr std::string_view other_error = "Any other error.";
 
 Json json_content(Json schema) {
   return {{"application/json", {{"schema", std::move(schema)}}}};
+}
+
+Json problem_content() {
+  return {{"application/problem+json", {{"schema", reference("schemas", "Problem")}}}};
 }
 
 // A schema with properties is an object, which has no other ones. All must be there, unless the
@@ -153,7 +161,7 @@ Json all_responses(const Api::Route& route, const Json& operation, const Example
   for (const auto& [status, written] : operation["responses"].items()) {
     Json response = written;
     if (!response.contains("description")) response["description"] = "The answer.";
-    if (status[0] >= '4') response["content"] = json_content(reference("schemas", "Error"));
+    if (status[0] >= '4') response["content"] = problem_content();
     complete_content(response, examples);
     responses[status] = std::move(response);
   }
@@ -183,11 +191,34 @@ void complete_operation(Json& operation, const Api::Route& route, const ExampleM
   if (route.is_open) operation["security"] = Json::array();
 }
 
+const Json& document() {
+  static const Json whole = describe(Json::parse(written_description()), Api::routes());
+  return whole;
+}
+
+std::set<std::string, std::less<>> query_parameters_of(const Json& document,
+                                                       const Api::Route& route) {
+  std::set<std::string, std::less<>> names;
+  const Json& paths = document["paths"];
+  const auto path = paths.find(std::string(route.path));
+  if (path == paths.end() || !path->contains(in_small_letters(route.method))) return names;
+  const Json& operation = (*path)[in_small_letters(route.method)];
+  if (!operation.contains("parameters")) return names;
+  for (const Json& written : operation["parameters"]) {
+    const Json* parameter = &written;
+    if (written.contains("$ref")) {
+      const std::string name = written["$ref"];
+      parameter = &document["components"]["parameters"][name.substr(name.rfind('/') + 1)];
+    }
+    if ((*parameter)["in"] == "query") names.insert((*parameter)["name"]);
+  }
+  return names;
+}
+
 Json error_responses() {
   Json responses = Json::object();
   const auto add = [&](std::string_view name, std::string_view meaning) {
-    responses[std::string(name)] = {{"description", meaning},
-                                    {"content", json_content(reference("schemas", "Error"))}};
+    responses[std::string(name)] = {{"description", meaning}, {"content", problem_content()}};
   };
   for (const ErrorRow& error : error_rows) add(error.status, error.meaning);
   add("default", other_error);
@@ -202,8 +233,7 @@ Json describe(Json document, std::span<const Api::Route> routes) {
   document["components"]["responses"] = error_responses();
   const ExampleMaker examples(document["components"]["schemas"]);
   for (const Api::Route& route : routes) {
-    std::string method(route.method);
-    std::ranges::transform(method, method.begin(), [](unsigned char c) { return std::tolower(c); });
+    const std::string method = in_small_letters(route.method);
     const auto path = document["paths"].find(std::string(route.path));
     if (path == document["paths"].end() || !path->contains(method)) continue;
     complete_operation((*path)[method], route, examples);
@@ -212,9 +242,20 @@ Json describe(Json document, std::span<const Api::Route> routes) {
 }
 
 const std::string& api_description() {
-  static const std::string text =
-      dumped(describe(Json::parse(written_description()), Api::routes()));
+  static const std::string text = dumped(document());
   return text;
+}
+
+const std::set<std::string, std::less<>>& query_parameters(const Api::Route& route) {
+  using Names = std::set<std::string, std::less<>>;
+  static const auto all = [] {
+    std::map<std::pair<std::string_view, std::string_view>, Names> names;
+    for (const Api::Route& each : Api::routes()) {
+      names[{each.method, each.path}] = query_parameters_of(document(), each);
+    }
+    return names;
+  }();
+  return all.at({route.method, route.path});
 }
 
 }  // namespace perennial::http

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,5 +22,8 @@ Json describe(Json written, std::span<const Api::Route> routes);
 
 // The whole description as JSON. Made once.
 const std::string& api_description();
+
+// The names of the query parameters that a path has by the description.
+const std::set<std::string, std::less<>>& query_parameters(const Api::Route& route);
 
 }  // namespace perennial::http

@@ -3,37 +3,6 @@
 #include <fmt/format.h>
 
 namespace perennial::http {
-namespace {
-
-std::string_view word_of(Status status) {
-  switch (status) {
-    case Status::BadRequest:
-      return "bad_request";
-    case Status::Unauthorized:
-      return "unauthorized";
-    case Status::Forbidden:
-      return "forbidden";
-    case Status::NotFound:
-      return "not_found";
-    case Status::MethodNotAllowed:
-      return "method_not_allowed";
-    case Status::Conflict:
-      return "conflict";
-    case Status::ContentTooLarge:
-      return "too_large";
-    case Status::UnsupportedMediaType:
-      return "unsupported_media_type";
-    case Status::MisdirectedRequest:
-      return "misdirected_request";
-    case Status::TooManyRequests:
-      return "too_many_requests";
-    default:
-      return "unavailable";
-  }
-}
-
-}  // namespace
-
 Json job_json(const JobStats& job) {
   const JobStats::More none;
   const JobStats::More& more = job.more ? *job.more : none;
@@ -106,10 +75,6 @@ std::string dumped(const Json& value) {
 
 Response json_response(Status status, const Json& value) {
   return {.status = status, .content_type = "application/json", .body = dumped(value) + "\n"};
-}
-
-Response problem_response(Status status, std::string_view message) {
-  return json_response(status, {{"error", word_of(status)}, {"message", message}});
 }
 
 }  // namespace perennial::http

@@ -7,6 +7,7 @@
 
 #include "cmd/perenniald/http/message.h"
 #include "cmd/perenniald/http/metrics_writer.h"
+#include "cmd/perenniald/http/problem.h"
 #include "engine/types/basic.h"
 #include "engine/types/stats.h"
 
@@ -25,7 +26,5 @@ Json counts_json(const StateCounts& jobs);
 // As bytes. Text that is not UTF-8 gets replacement characters.
 std::string dumped(const Json& value);
 Response json_response(Status status, const Json& value);
-// {"error": word, "message": sentence}. The word follows from the status.
-Response problem_response(Status status, std::string_view message);
 
 }  // namespace perennial::http

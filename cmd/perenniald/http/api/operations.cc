@@ -70,11 +70,10 @@ std::unique_ptr<Answer> Operations::start(const Caller& caller, OperationAsked a
 Response Operations::begin(const Caller& caller, const OperationAsked& asked, uint64_t count) {
   reap();
   if (count > most_for(asked.confirmed)) {
-    return json_response(Status::Conflict,
-                         {{"error", "conflict"},
-                          {"message", fmt::format("There are {} jobs now, and {} were confirmed.",
-                                                  count, asked.confirmed)},
-                          {"count", count}});
+    return problem_response(
+        Status::Conflict,
+        fmt::format("There are {} jobs now, and {} were confirmed.", count, asked.confirmed),
+        {{"count", count}});
   }
   if (running_ >= running_max) {
     return problem_response(Status::TooManyRequests,

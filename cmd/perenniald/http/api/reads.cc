@@ -117,10 +117,9 @@ Api::Made Api::tube(const Ask& ask) {
   const std::optional<TubeStats> stats = sources_.engine().tube_statistics(name);
   if (!stats) {
     // Whoever may put makes it.
-    return answer_now(json_response(
-        Status::NotFound, {{"error", "not_found"},
-                           {"message", "There is no such tube now. It begins with its first job."},
-                           {"may", may_json(ask.caller, name)}}));
+    return answer_now(problem_response(Status::NotFound,
+                                       "There is no such tube now. It begins with its first job.",
+                                       {{"may", may_json(ask.caller, name)}}));
   }
   Json value = tube_json(*stats);
   value["may"] = may_json(ask.caller, name);

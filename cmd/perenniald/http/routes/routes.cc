@@ -89,47 +89,45 @@ Http::Handled tube_metrics_answer(MetricSources& sources, const Request& request
   }
   if (!is_good) {
     return short_answer("/metrics/tubes",
-                        {.status = Status::BadRequest,
-                         .body = "match: a pattern of at most 200 bytes; limit: 0 to 10000.\n"});
+                        problem_response(Status::BadRequest,
+                                         "match: a pattern of at most 200 bytes; limit: 0 to "
+                                         "10000."));
   }
   return {"/metrics/tubes", make_metrics(sources, {.open_metrics = wants_open_metrics(request),
                                                    .tubes_only = true,
                                                    .tubes = std::move(choice)})};
 }
 
-Http::Handled refuse(const Request& request, Status status, std::string_view message) {
-  Response response = problem_response(status, message);
-  if (!Api::owns(request.path)) {
-    response = {.status = status, .body = fmt::format("{}\n", message)};
-  }
+Http::Handled refuse(Status status, std::string_view detail) {
+  Response response = problem_response(status, detail);
   if (status == Status::TooManyRequests || status == Status::ServiceUnavailable) {
     response.fields = {{"Retry-After", "1"}};
   }
   return short_answer("none", std::move(response));
 }
 
-Http::Handled refuse_unloaded(const Request& request, const ClusterHealth& cluster) {
-  return refuse(request, Status::ServiceUnavailable, reason_not_loaded(cluster));
+Http::Handled refuse_unloaded(const ClusterHealth& cluster) {
+  return refuse(Status::ServiceUnavailable, reason_not_loaded(cluster));
 }
 
 // 401 asks whoever is unknown for a token; a user who has not the grant needs another one.
 Http::Handled needs_grant(std::string_view path, access::Verb needed, const Caller& caller) {
   const std::string_view verb = access::name_of(needed);
   if (caller.user != nullptr) {
-    return short_answer(path, {.status = Status::Forbidden,
-                               .body = fmt::format("The grant {} is needed.\n", verb)});
+    return short_answer(
+        path, problem_response(Status::Forbidden, fmt::format("The grant {} is needed.", verb)));
   }
-  return short_answer(
-      path, {.status = Status::Unauthorized,
-             .body = fmt::format("A token of a user with the grant {} is needed.\n", verb),
-             .fields = {{"WWW-Authenticate", "Bearer"}}});
+  Response response = problem_response(
+      Status::Unauthorized, fmt::format("A token of a user with the grant {} is needed.", verb));
+  response.fields = {{"WWW-Authenticate", "Bearer"}};
+  return short_answer(path, std::move(response));
 }
 
 Http::Handled not_allowed(std::string_view path, std::string_view allowed) {
-  std::string body = fmt::format("{} only.\n", allowed == "GET" ? "GET" : "GET and HEAD");
-  return short_answer(path, {.status = Status::MethodNotAllowed,
-                             .body = std::move(body),
-                             .fields = {{"Allow", std::string(allowed)}}});
+  Response response = problem_response(
+      Status::MethodNotAllowed, fmt::format("{} only.", allowed == "GET" ? "GET" : "GET and HEAD"));
+  response.fields = {{"Allow", std::string(allowed)}};
+  return short_answer(path, std::move(response));
 }
 
 }  // namespace
@@ -172,8 +170,7 @@ std::optional<Http::Handled> Routes::leads(const Request& /*request*/, const Cal
 
 std::optional<Http::Handled> Routes::metrics(const Request& request, const Caller& /*caller*/) {
   if (sources_.is_loaded()) return metrics_answer(sources_, request);
-  if (!sources_.cluster_health().is_node)
-    return refuse_unloaded(request, sources_.cluster_health());
+  if (!sources_.cluster_health().is_node) return refuse_unloaded(sources_.cluster_health());
   return Http::Handled{.route = "/metrics",
                        .answer = make_standby_metrics(sources_, wants_open_metrics(request)),
                        .is_for_monitor = true};
@@ -181,7 +178,7 @@ std::optional<Http::Handled> Routes::metrics(const Request& request, const Calle
 
 std::optional<Http::Handled> Routes::metrics_of_tubes(const Request& request,
                                                       const Caller& /*caller*/) {
-  if (!sources_.is_loaded()) return refuse_unloaded(request, sources_.cluster_health());
+  if (!sources_.is_loaded()) return refuse_unloaded(sources_.cluster_health());
   return tube_metrics_answer(sources_, request);
 }
 
@@ -214,18 +211,20 @@ std::optional<Http::Handled> Routes::answer_by_row(const Request& request,
 
 Http::Handled Routes::answer(const Request& request, const access::ClientRights& rights) {
   if (!has_allowed_host(request, hosts_)) {
-    return refuse(request, Status::MisdirectedRequest,
-                  "This port is not called by that name: http_hosts.");
+    return refuse(Status::MisdirectedRequest, "This port is not called by that name: http_hosts.");
   }
   if (Api::owns(request.path)) {
     const Caller caller = sources_.sign_ins().caller(request, rights);
     // A person who signs in has a good token, perhaps, at an address from which too much comes.
     if (!Api::is_sign_in(request) &&
         !rate_.allows(rate_share(caller, rights.address), sources_.now())) {
-      return refuse(request, Status::TooManyRequests, "Too many requests come from this address.");
+      return refuse(Status::TooManyRequests,
+                    fmt::format("More than {} requests a second come from this address: wait a "
+                                "second.",
+                                RateLimit::per_second));
     }
     if (!sources_.is_loaded() && !Api::is_early(request)) {
-      return refuse_unloaded(request, sources_.cluster_health());
+      return refuse_unloaded(sources_.cluster_health());
     }
     return api_.handle(request, caller);
   }
@@ -238,7 +237,7 @@ Http::Handled Routes::answer(const Request& request, const access::ClientRights&
       return short_answer("/", *std::move(page));
     }
   }
-  return short_answer("none", {.status = Status::NotFound, .body = "There is nothing here.\n"});
+  return short_answer("none", problem_response(Status::NotFound, "There is nothing here."));
 }
 
 }  // namespace perennial::http

@@ -464,7 +464,7 @@ TEST_F(ApiTest, LeavesReservedJobsAlone) {
         std::tuple("POST", "/api/v1/jobs/1/change", R"({"priority":1})")}) {
     const Got refused = change(method, path, body);
     EXPECT_EQ(refused.status, 409u) << path;
-    EXPECT_EQ(refused.json()["message"],
+    EXPECT_EQ(refused.json()["detail"],
               "The job is reserved: only the worker that holds it can do this.")
         << refused.body;
   }
@@ -493,7 +493,7 @@ TEST_F(ApiTest, DrainsAndFillsAgain) {
   EXPECT_EQ(change("POST", "/api/v1/drain", "{}").json()["draining"], true);
   const Got refused = change("POST", "/api/v1/jobs", R"({"body":"x"})");
   EXPECT_EQ(refused.status, 503u);
-  EXPECT_THAT(refused.json()["message"], HasSubstr("draining"));
+  EXPECT_THAT(refused.json()["detail"], HasSubstr("draining"));
   EXPECT_EQ(change("POST", "/api/v1/undrain", "{}").json()["draining"], false);
   EXPECT_EQ(change("POST", "/api/v1/jobs", R"({"body":"x"})").status, 201u);
 }
@@ -771,7 +771,7 @@ TEST_F(ApiTest, RefusesBadRequests) {
   for (const Case& each : cases) {
     const Got answer = change(each.method, each.path, each.body);
     EXPECT_EQ(answer.status, each.status) << each.method << " " << each.path << " " << each.body;
-    EXPECT_THAT(answer.json()["message"].get<std::string>(), HasSubstr(each.message));
+    EXPECT_THAT(answer.json()["detail"].get<std::string>(), HasSubstr(each.message));
   }
   const Got plain =
       got("POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n\r\n"

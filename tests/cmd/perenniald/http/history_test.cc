@@ -170,7 +170,7 @@ TEST_F(HistoryTest, RefusesWhatItDoesNotHave) {
   go_on(1);
   const Got wrong = get_from("/api/v1/history?series=tube:mail&span=600");
   EXPECT_EQ(wrong.status, 404u);
-  EXPECT_THAT(wrong.json()["message"].get<std::string>(), testing::HasSubstr("3600, 86400"));
+  EXPECT_THAT(wrong.json()["detail"].get<std::string>(), testing::HasSubstr("3600, 86400"));
   EXPECT_EQ(get_from("/api/v1/history?series=tube:other").status, 404u);
   EXPECT_EQ(get_from("/api/v1/history?span=5").status, 404u);
   EXPECT_EQ(get_from("/api/v1/history?series=job:1").status, 400u);

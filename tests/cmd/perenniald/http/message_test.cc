@@ -129,7 +129,15 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"ABareCr", "GET / HTTP/1.1\r\nHost: local\rhost\r\n\r\n"},
         RefusedCase{"ANul", std::string("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n", 29)},
         RefusedCase{"ANameThatIsNone", "GET / HTTP/1.1\r\n" + host + "A(b): c\r\n\r\n"},
-        RefusedCase{"AnAbsoluteTarget", "GET http://localhost/ HTTP/1.1\r\n" + host + "\r\n"},
+        RefusedCase{"AnAbsoluteTargetOfAnotherHost",
+                    "GET http://localhost.evil/ HTTP/1.1\r\n" + host + "\r\n"},
+        RefusedCase{"AnAbsoluteTargetWithAUser",
+                    "GET http://a@localhost:11380/ HTTP/1.1\r\n" + host + "\r\n"},
+        RefusedCase{"AnAbsoluteTargetOfAnotherProtocol",
+                    "GET ftp://localhost:11380/ HTTP/1.1\r\n" + host + "\r\n"},
+        RefusedCase{"AnAbsoluteTargetWithoutAPath",
+                    "GET http://localhost:11380?a HTTP/1.1\r\n" + host + "\r\n"},
+        RefusedCase{"TargetsThatAreNone", "GET * HTTP/1.1\r\n" + host + "\r\n"},
         RefusedCase{"Http2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Status::VersionNotSupported},
         RefusedCase{"Http9", "GET / HTTP/9.9\r\n" + host + "\r\n", Status::VersionNotSupported},
         RefusedCase{"ALongHeader", "GET / HTTP/1.1\r\nA: " + std::string(8200, 'a'),
@@ -144,6 +152,51 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"Beanstalk", "put 0 0 10 1\r\na\r\n"},
         RefusedCase{"Tls", std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11)}),
     [](const auto& refused) { return std::string(refused.param.name); });
+
+// RFC 9112, 3.2.2: what a client sends that takes this server for a proxy.
+TEST(RequestParser, TakesAnAbsoluteTargetOfItsOwnHost) {
+  struct Case {
+    std::string target;
+    std::string path;
+    std::string query;
+  };
+  for (const Case& each : {Case{"http://localhost:11380/livez", "/livez", ""},
+                           Case{"HTTP://LOCALHOST:11380/a?b=c", "/a", "b=c"},
+                           Case{"https://localhost:11380", "/", ""}}) {
+    RequestParser parser;
+    parser.add("GET " + each.target + " HTTP/1.1\r\n" + host + "\r\n");
+    const std::optional<Request> request = parser.next();
+    ASSERT_TRUE(request) << each.target;
+    EXPECT_EQ(request->path, each.path);
+    EXPECT_EQ(request->query, each.query);
+  }
+}
+
+// RFC 9110, 10.1.1. curl waits a second for it before it sends a body of some size.
+TEST(RequestParser, SaysOnceWhetherTheClientWaitsForItsTurn) {
+  const std::string head = "POST /a HTTP/1.1\r\n" + host + "Content-Length: 5\r\n";
+  RequestParser parser;
+  parser.add(head + "Expect: 100-Continue\r\n");
+  EXPECT_FALSE(parser.next());
+  EXPECT_FALSE(parser.take_continue());
+  parser.add("\r\n");
+  EXPECT_FALSE(parser.next());
+  EXPECT_TRUE(parser.take_continue());
+  EXPECT_FALSE(parser.next());
+  EXPECT_FALSE(parser.take_continue());
+  parser.add("hello");
+  EXPECT_TRUE(parser.next());
+  EXPECT_FALSE(parser.take_continue());
+  // Whoever has begun with the body, or asks for nothing, or knows no such answer, waits for none.
+  for (const std::string& bytes :
+       {head + "Expect: 100-continue\r\n\r\nh", head + "\r\n", head + "Expect: x\r\n\r\n",
+        std::string("POST /a HTTP/1.0\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")}) {
+    RequestParser other;
+    other.add(bytes);
+    EXPECT_FALSE(other.next());
+    EXPECT_FALSE(other.take_continue()) << bytes;
+  }
+}
 
 TEST(RequestParser, CountsFields) {
   for (const size_t count : {64u, 65u}) {

@@ -284,7 +284,8 @@ TEST_F(RoutesTest, ShowsThePageForEveryPathOfAScreen) {
     EXPECT_THAT(page.fields.at("content-security-policy"), HasSubstr("frame-ancestors 'none'"));
   }
   EXPECT_EQ(got(get("/tubes")).status, 404u);  // No browser asks so.
-  EXPECT_EQ(got(get("/api/v1/tubes/none", html)).fields.at("content-type"), "application/json");
+  EXPECT_EQ(got(get("/api/v1/tubes/none", html)).fields.at("content-type"),
+            "application/problem+json");
   EXPECT_THAT(got(get("/metrics", html)).fields.at("content-type"), HasSubstr("text/plain"));
 }
 

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "cmd/perenniald/http/message.h"
+
+// Errors of HTTP as RFC 9457 has them: application/problem+json, whatever refuses a request.
+namespace perennial::http {
+
+// {"type", "title", "status", "detail", "error"}, and the members of `more`, an object. `type` is
+// about:blank, so `title` is the meaning of the status. `detail` is a sentence for people. `error`
+// is a word for programs, which follows from the status and stays.
+Response problem_response(Status status, std::string_view detail,
+                          const nlohmann::ordered_json& more = nlohmann::ordered_json::object());
+
+}  // namespace perennial::http
