@@ -113,8 +113,10 @@ Status Store::Impl::open(const StartReview& review) {
 Status Store::Impl::prepare_disk_space() {
   const Result<Space> disk = disk_size_of(dir.path());
   if (!disk.ok()) return disk.status();
-  const bool is_set = options.low_water_bytes != derived || options.ballast_bytes != derived ||
-                      options.low_water_files != derived;
+  // No ballast asks for nothing of the disk.
+  const bool has_ballast = options.ballast_bytes != derived && options.ballast_bytes > 0;
+  const bool is_set =
+      options.low_water_bytes != derived || has_ballast || options.low_water_files != derived;
   fit_to_disk(options, disk->bytes, disk->files);
   if (Status works = check_space_options(options, *disk); is_set && !works.ok()) return works;
   space.emplace(dir, options);

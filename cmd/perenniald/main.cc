@@ -21,9 +21,12 @@
 #include "cmd/perenniald/process/log.h"
 #include "cmd/perenniald/process/process.h"
 #include "cmd/perenniald/process/service_manager.h"
+#include "cmd/perenniald/process/standard_input.h"
+#include "cmd/perenniald/process/temporary_dir.h"
 #include "cmd/perenniald/process/user.h"
 #include "cmd/perenniald/server/access_control.h"
 #include "cmd/perenniald/server/access_report.h"
+#include "cmd/perenniald/server/announcement.h"
 #include "cmd/perenniald/server/listeners.h"
 #include "cmd/perenniald/server/server.h"
 
@@ -50,10 +53,79 @@ int report_files(const Invocation& invocation) {
   return problems.empty() ? common::exit_clean : common::exit_usage;
 }
 
+// The signals by which a server is asked to stop, kept until somebody is there who hears them. They
+// would end the process at once, and leave a directory.
+class KeptSignals {
+ public:
+  KeptSignals() {
+    sigset_t kept;
+    sigemptyset(&kept);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&kept, number);
+    pthread_sigmask(SIG_BLOCK, &kept, &before_);
+  }
+  KeptSignals(const KeptSignals&) = delete;
+  KeptSignals& operator=(const KeptSignals&) = delete;
+  ~KeptSignals() { release(); }
+  void release() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_ = {};
+};
+
+// For the program that has started this one. Whoever does not read it does without.
+void announce(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  if (std::fflush(stdout) == 0) return;
+  log(Level::Warning, "ephemeral", {{"error", "standard output takes no line"}});
+}
+
+// What a server is given for its start.
+struct Parts {
+  std::vector<BoundSocket> sockets;
+  TlsListeners tls;
+  std::shared_ptr<const access::Users> users;
+  Descriptors descriptors;
+};
+
+int run_server(const Config& config, Parts parts, std::function<Invocation()> read_settings,
+               bool exits_with_stdin, KeptSignals* kept = nullptr) {
+  std::string line;
+  if (config.is_ephemeral)
+    line = announcement(config, parts.sockets, fixed_process_facts(config.job_bytes_max).version);
+  Server server(config, std::move(parts.sockets), std::move(parts.tls), std::move(parts.users),
+                parts.descriptors, std::move(read_settings));
+  if (config.is_ephemeral) server.on_serving([&line] { announce(line); });
+  if (kept != nullptr) kept->release();
+  if (exits_with_stdin) exit_with_standard_input();
+  return server.run();
+}
+
+// The directory goes when this returns, also where the start has failed.
+int run_ephemeral(Config config, Parts parts, const std::function<Invocation()>& read_settings,
+                  bool exits_with_stdin) {
+  KeptSignals kept;
+  const Result<TemporaryDir> dir = TemporaryDir::create(config.data_dir);
+  if (!dir.ok()) return report({common::exit_unreadable, "ephemeral", dir.status().message()});
+  config.data_dir = dir->path();
+  log(Level::Warning, "ephemeral",
+      {{"data_dir", config.data_dir},
+       {"effect", "nothing is synced, and all jobs go when the server ends"}});
+  const auto read_again = [read_settings, data_dir = dir->path()] {
+    Invocation invocation = read_settings();
+    invocation.config.data_dir = data_dir;
+    return invocation;
+  };
+  return run_server(config, std::move(parts), read_again, exits_with_stdin, &kept);
+}
+
 // The order of a start: bind, drop the user, open, recover, listen. Steps that need privileges come
 // first, and clients are accepted last, so none of them waits for a server that cannot start.
 // `read_settings` reads the flags and the file again.
-int serve(const Config& config, std::function<Invocation()> read_settings) {
+int serve(const Config& config, std::function<Invocation()> read_settings, bool exits_with_stdin) {
+  if (exits_with_stdin) {
+    if (Status held = check_standard_input(); !held.ok())
+      return report({common::exit_usage, "stdin", held.message()});
+  }
   Result<std::vector<BoundSocket>> sockets = open_sockets(config);
   if (!sockets.ok()) {
     return report({common::exit_address, "listen", sockets.status().message()});
@@ -91,9 +163,13 @@ int serve(const Config& config, std::function<Invocation()> read_settings) {
                      "must be at least {}",
                      descriptors, descriptors_min(sockets->size()))});
   }
-  Server server(config, sockets.take(), std::move(tls), std::move(users), *shares,
-                std::move(read_settings));
-  return server.run();
+  Parts parts = {.sockets = sockets.take(),
+                 .tls = std::move(tls),
+                 .users = std::move(users),
+                 .descriptors = *shares};
+  if (config.is_ephemeral)
+    return run_ephemeral(config, std::move(parts), read_settings, exits_with_stdin);
+  return run_server(config, std::move(parts), std::move(read_settings), exits_with_stdin);
 }
 
 // For a start that only prints something.
@@ -122,7 +198,9 @@ int run(int argc, char** argv) {
   }
   handle_aborts();
   std::signal(SIGPIPE, SIG_IGN);  // A closed connection shows as an error of the write.
-  return serve(invocation.config, [argc, argv] { return parse_command_line(argc, argv); });
+  return serve(
+      invocation.config, [argc, argv] { return parse_command_line(argc, argv); },
+      invocation.exits_with_stdin);
 }
 
 }  // namespace

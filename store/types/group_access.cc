@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 #include <rocksdb/env.h>
@@ -125,7 +126,9 @@ rocksdb::Env* group_env(GroupAccess access) {
 }
 
 bool is_of_machine(rocksdb::Env* env) {
-  return env == nullptr || env->GetFileSystem()->Name() == std::string_view(GroupFileSystem::name);
+  if (env == nullptr) return true;
+  const std::string_view name = env->GetFileSystem()->Name();
+  return name == GroupFileSystem::name || name == unsynced_file_system_name;
 }
 
 Status give_group_access(const std::string& dir, GroupAccess access) {

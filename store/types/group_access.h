@@ -22,7 +22,9 @@ enum class GroupAccess : uint8_t {
 // The machine's file system, on which new files and directories have these modes. It lives as long
 // as the process. Null, which stands for the machine's own: there is no access.
 rocksdb::Env* group_env(GroupAccess access);
-// Whether the environment is the machine's, also with access of a group.
+// The name of the file system of unsynced_env().
+inline constexpr const char* unsynced_file_system_name = "perennial.UnsyncedFileSystem";
+// Whether the environment is the machine's, also with access of a group, or without syncs.
 bool is_of_machine(rocksdb::Env* env);
 
 // Gives the modes to all that is below a directory, and to the directory. What another user owns

@@ -14,7 +14,8 @@ namespace rocksdb {
 class Env;
 }  // namespace rocksdb
 
-// The options of a store. The programs fill them in. `env` is a group_env() or one of a test.
+// The options of a store. The programs fill them in. `env` is a group_env(), the
+// unsynced_env() or one of a test.
 namespace perennial::store {
 
 // Says when a reply may leave: etc/docs/durability.md.

@@ -104,6 +104,9 @@ struct Config {
   ClusterConfig cluster;
   // A flag and no setting: a value that stays in a file would hide later damage.
   store::Recover recover;
+  // A flag, too: in a file that production reads it would be a trap. The data directory is thrown
+  // away at the end, and data_dir is how it will be named: XXXXXX stands for its last part.
+  bool is_ephemeral = false;
 };
 
 // All settings, in the order in which they are printed. Their object is a Config.

@@ -1,6 +1,7 @@
 #include "cmd/perenniald/config/flags.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <string_view>
@@ -33,7 +34,7 @@ struct Raw {
   bool never = false, compact = false, no_compact = false;
   bool version = false, print_config = false, check_config = false, print_access = false;
   bool json = false;
-  bool accept_clock = false;
+  bool accept_clock = false, ephemeral = false, exit_with_stdin = false;
   int verbosity = 0;
 };
 
@@ -96,6 +97,11 @@ void define_actions(CLI::App& app, Raw& raw) {
       ->check(CLI::IsMember({"point-in-time"}));
   add_flag(app, "--accept-clock", raw.accept_clock,
            "Start although the clock is further ahead than clock_ahead_days_max");
+  add_flag(app, "--ephemeral", raw.ephemeral,
+           "For tests: a directory that goes at the end, no sync, a free port of 127.0.0.1, and "
+           "where it serves as JSON in the first line of standard output");
+  add_flag(app, "--exit-with-stdin", raw.exit_with_stdin,
+           "Stop when standard input ends, which it does with the program that holds it");
   add_flag(app, "-V,--verbose", raw.verbosity, "Log more; repeatable");
   add_flag(app, "--print-config", raw.print_config,
            "Print all settings as they would be used, and stop");
@@ -195,6 +201,52 @@ void apply(const CLI::App& app, const Raw& raw, Invocation& out, Problems& probl
   if (raw.no_compact) out.warnings.emplace_back("-n has no effect: the disk is always compacted");
 }
 
+// What a server has that leaves nothing behind, unless the file or a flag says otherwise. Empty is
+// a data directory that nobody has named.
+void set_ephemeral_defaults(Config& config) {
+  config.is_ephemeral = true;
+  config.data_dir.clear();
+  config.port = 0;
+  config.durability = store::Durability::Never;
+  config.scrub_bytes_per_second = 0;
+}
+
+std::string ephemeral_dir() {
+  const char* const folder = std::getenv("TMPDIR");
+  const bool is_set = folder != nullptr && *folder != 0;
+  return fmt::format("{}/perennial-ephemeral-XXXXXX", is_set ? folder : "/tmp");
+}
+
+// What it would break without a word is refused: whoever says where jobs are to be kept wants them
+// kept.
+Problems check_ephemeral(const Config& config) {
+  const struct {
+    bool is_asked_for;
+    const char* what;
+  } rows[] = {
+      {!config.data_dir.empty(),
+       "has a data directory of its own: leave out --data-dir (data_dir)"},
+      {!config.checkpoint_dir.empty(), "keeps no checkpoint: leave out checkpoint_dir"},
+      {config.durability != store::Durability::Never,
+       "never syncs, so answers promise nothing: leave out -f (durability)"},
+      {config.cluster.is_set(), "keeps no job, so it is no node of a cluster: leave out cluster"},
+      {config.recover != store::Recover::Strict, "has nothing to recover: leave out --recover"},
+      {config.ballast_bytes != 0, "has no ballast: leave out ballast_bytes"},
+      {config.data_group_access != GroupAccess::None,
+       "has a directory that nobody else reads: leave out data_group_access"},
+  };
+  Problems problems;
+  for (const auto& row : rows)
+    if (row.is_asked_for) problems.push_back(fmt::format("--ephemeral {}", row.what));
+  return problems;
+}
+
+// Only this machine reaches it, unless other addresses are asked for.
+void finish_ephemeral(Config& config) {
+  config.data_dir = ephemeral_dir();
+  if (config.listen.empty() && config.listeners.empty()) config.listen = {"127.0.0.1"};
+}
+
 Invocation usage_error(const Problems& problems) {
   Invocation out;
   out.exit_code = common::exit_usage;
@@ -230,12 +282,16 @@ Invocation parse_command_line(int argc, const char* const* argv) {
 
   Invocation out;
   out.config = default_config();
+  if (raw.ephemeral) set_ephemeral_defaults(out.config);
   Problems problems;
   if (!raw.config.empty()) problems = read_config_file(out.config, raw.config);
   apply(app, raw, out, problems);
   if (raw.json && !raw.print_access) problems.emplace_back("--json belongs to --print-access");
-  std::ranges::move(check_cluster_limits(out.config), std::back_inserter(problems));
+  std::ranges::move(raw.ephemeral ? check_ephemeral(out.config) : check_cluster_limits(out.config),
+                    std::back_inserter(problems));
   if (!problems.empty()) return usage_error(problems);
+  if (raw.ephemeral) finish_ephemeral(out.config);
+  out.exits_with_stdin = raw.exit_with_stdin;
   out.action = Invocation::Action::Serve;
   if (raw.print_access) {
     out.action = Invocation::Action::Access;

@@ -16,6 +16,7 @@ struct Invocation {
   bool json = false;                  // Of Access: as JSON.
   Config config;                      // Of all but Exit.
   std::vector<std::string> warnings;  // Of Serve: to be logged.
+  bool exits_with_stdin = false;      // Of Serve: it ends when standard input does.
   int exit_code = 0;  // Of Exit, with these texts for standard output and standard error. Of
                       // Check, `out` is for when all is good.
   std::string out;

@@ -6,6 +6,7 @@
 #include "cmd/perenniald/config/config_origin.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/process/log.h"
+#include "store/types/unsynced_env.h"
 
 namespace perennial::perenniald {
 namespace {
@@ -66,6 +67,10 @@ store::Options store_options(const Config& config, const std::atomic<bool>& is_w
     options.sync_interval_ms = static_cast<uint32_t>(config.cluster.sync_ms);
   }
   options.env = store::group_env(config.data_group_access);
+  if (config.is_ephemeral) {
+    options.env = store::unsynced_env();
+    options.ballast_bytes = 0;
+  }
   options.events.info = [](std::string_view at, std::string_view fields) {
     log_fields(level_of(at), at, fields);
   };

@@ -80,7 +80,7 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
     if (store_ != nullptr) store_->suspect_bodies();
   });
   if (users != nullptr) core_.set_users(std::move(users));
-  loop_.open(reads_hangup());
+  loop_.open(reads_hangup() || config.is_ephemeral);
 }
 
 TlsListener* Server::tls_of(std::optional<size_t> listener) const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cmd/perenniald/checkpoints/checkpoints.h"
@@ -54,6 +55,8 @@ class Server final : private ServerLoop::Owner,
          std::shared_ptr<const access::Users> users, const Descriptors& descriptors,
          std::function<Invocation()> read_settings);
 
+  // `told` is called when clients can connect.
+  void on_serving(std::function<void()> told) { told_ = std::move(told); }
   // Serves until a signal ends it. Returns the exit code.
   int run();
 
@@ -134,6 +137,7 @@ class Server final : private ServerLoop::Owner,
   std::atomic<bool> is_written_ = false;  // The store is. A failure of it is none of an open then.
   bool drain_ = false;                    // A drain was asked for. It begins when core is there.
   bool waits_in_sockets_ = false;         // The loop blocks in connections_, and not in libuv.
+  std::function<void()> told_ = [] {};    // Of on_serving().
   bool waits_for_clients_ = true;         // Stopping: wait for clients to take their answers.
   int exit_code_ = 0;
   Recovery recovery_;

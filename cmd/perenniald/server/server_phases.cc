@@ -57,7 +57,7 @@ int Server::run() {
 
 // Without TLS, a cluster and a file of users there is nothing to read again, and SIGHUP ends the
 // server as it ends any program whose terminal is gone. Under a service manager there is no
-// terminal, so a reload does no harm.
+// terminal, so a reload does no harm. A server that has something to clean up stops instead.
 bool Server::reads_hangup() const {
   return tls_.has_any() || !config_.users_file.empty() || config_.cluster.is_set() || has_manager();
 }
@@ -170,6 +170,7 @@ void Server::begin_serving() {
   connections_.take_over(loop_.loop());
   waits_in_sockets_ = true;
   notify_manager("READY=1\nSTATUS=Serving");
+  told_();
 }
 
 void Server::on_signal(int number) {
@@ -179,7 +180,7 @@ void Server::on_signal(int number) {
     if (log_ != nullptr) core_.on_drain(clock_.now());
     return;
   }
-  if (number == SIGHUP) {
+  if (number == SIGHUP && reads_hangup()) {
     // Before that the files were just read, and start() looks at them again. A standby may be one
     // for months.
     if (phase_ == Phase::Serving || (phase_ == Phase::Loading && node_.is_joined())) {
