@@ -47,8 +47,8 @@ std::string upper(std::string text) {
 }
 
 std::string title(const std::string& name) {
-  return fmt::format(".TH \"{}\" \"1\" \"\" \"Perennial\" \"The work queue Perennial\"\n",
-                     troff(upper(name)));
+  return fmt::format(".TH \"{}\" \"1\" \"\" \"Perennial {}\" \"The work queue Perennial\"\n",
+                     troff(upper(name)), PERENNIAL_VERSION);
 }
 
 bool may_repeat(const Flag& flag) {

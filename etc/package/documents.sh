@@ -30,7 +30,8 @@ while read -r name; do
   }
 done < <(sed -n 's/^\.BR \(perennial[^ ]*\) (1)$/\1/p' "$man/perennial.1" | tr -d '\\')
 echo '.so man1/perennial-bench.1' >"$man/perennial-bench-plot.1"
-awk -f "$root/etc/package/settings_page.awk" "$root/etc/perennial.yaml" >"$man/perennial.yaml.5"
+version=$("$tool" --version | cut -d ' ' -f 2)
+awk -v version="$version" -f "$root/etc/package/settings_page.awk" "$root/etc/perennial.yaml" >"$man/perennial.yaml.5"
 "$tool" completions bash >"$completions/perennial.bash"
 "$tool" completions zsh >"$completions/_perennial"
 "$tool" completions fish >"$completions/perennial.fish"

@@ -27,6 +27,7 @@ file(CONFIGURE OUTPUT ${made_dir}/perennial.yaml CONTENT "${settings}" @ONLY)
 string(TIMESTAMP PERENNIAL_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
 configure_file(${package_dir}/changelog.in ${made_dir}/changelog.Debian @ONLY)
 configure_file(${CMAKE_SOURCE_DIR}/etc/CHANGES.md ${made_dir}/changelog COPYONLY)
+configure_file(${CMAKE_SOURCE_DIR}/etc/man/perenniald.8 ${made_dir}/perenniald.8 @ONLY)
 
 # The pages of the manual and the completions that are made, and not written: one second.
 set(documents_dir ${CMAKE_BINARY_DIR}/documents)
@@ -43,7 +44,7 @@ install(PROGRAMS ${CMAKE_SOURCE_DIR}/cmd/perennial-bench/perennial-bench-plot
 install(FILES ${made_dir}/perennial.yaml DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/perennial)
 install(FILES ${CMAKE_SOURCE_DIR}/etc/perenniald.service ${CMAKE_SOURCE_DIR}/etc/perenniald.socket
   DESTINATION ${PERENNIAL_UNIT_DIR})
-install(FILES ${CMAKE_SOURCE_DIR}/etc/man/perenniald.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+install(FILES ${made_dir}/perenniald.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 foreach(section 1 5)
   install(DIRECTORY ${documents_dir}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
     FILES_MATCHING PATTERN "*.${section}")

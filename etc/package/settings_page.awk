@@ -1,5 +1,5 @@
 # Makes perennial.yaml(5) of etc/perennial.yaml:
-#   awk -f etc/package/settings_page.awk etc/perennial.yaml >perennial.yaml.5
+#   awk -v version=1.2.3 -f etc/package/settings_page.awk etc/perennial.yaml >perennial.yaml.5
 #
 # "# ---- Title." begins a part, other comments are text, and a setting ends its text. Two settings in a row
 # share one.
@@ -17,7 +17,7 @@ function print_entry(  i) {
 }
 
 BEGIN {
-  print ".TH \"PERENNIAL.YAML\" \"5\" \"\" \"Perennial\" \"The work queue Perennial\""
+  print ".TH \"PERENNIAL.YAML\" \"5\" \"\" \"Perennial " version "\" \"The work queue Perennial\""
   print ".SH NAME\nperennial.yaml \\- settings of perenniald, the work queue server"
   print ".SH DESCRIPTION"
 }
