@@ -16,7 +16,8 @@ install_packages "${build_packages[@]}" dpkg-dev file
 SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct 2>/dev/null || stat -c %Y "$root/etc/CHANGES.md")
 export SOURCE_DATE_EPOCH
 folder=$root/build-package
-configure "$folder" -DPERENNIAL_TESTS=OFF -DPERENNIAL_CONSOLE=ON -DCMAKE_INSTALL_PREFIX=/usr -DPERENNIAL_REVISION="$revision"
+configure "$folder" -DPERENNIAL_TESTS=OFF -DPERENNIAL_CONSOLE=ON -DPERENNIAL_STATIC_ARCHIVE=ON \
+  -DCMAKE_INSTALL_PREFIX=/usr -DPERENNIAL_REVISION="$revision"
 build "$folder" perenniald perennial perennial-bench perennial_manual
 umask 022
 (cd "$folder" && cpack >&2)
