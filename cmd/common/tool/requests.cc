@@ -99,8 +99,8 @@ Status require_extensions(ServerConnection& server, ExtensionSet needed) {
                         server.address(), missing)};
   }
   return {StatusCode::Unsupported,
-          fmt::format("{} does not know {}: it is a beanstalkd, or its setting 'extensions' is "
-                      "'none'",
+          fmt::format("{} does not know {}: it is a beanstalkd or an older version, or its setting "
+                      "'extensions' is 'none'",
                       server.address(), missing)};
 }
 

@@ -146,7 +146,9 @@ class PutToAServerWithoutOptions : public ToolAndServer {
       EXPECT_EQ(refused.code, 1);
       EXPECT_EQ(refused.out, "");
       EXPECT_THAT(refused.err, HasSubstr(server_.address() + " does not know '"));
-      EXPECT_THAT(refused.err, HasSubstr("a beanstalkd, or its setting 'extensions' is 'none'"));
+      EXPECT_THAT(
+          refused.err,
+          HasSubstr("a beanstalkd or an older version, or its setting 'extensions' is 'none'"));
     }
     EXPECT_EQ(run({"peek", "1", "--body"}).out, "kept");
     // Whole seconds are known everywhere, however they are written.
