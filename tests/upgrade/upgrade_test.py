@@ -4,8 +4,10 @@ The environment is that of upgrade_case.py. contents.py and work_load.py say whi
 users, settings in a file beyond the address and the directory, and HTTP.
 """
 
+import glob
 import json
 import os
+import shutil
 import sys
 import unittest
 from collections import Counter
@@ -16,6 +18,8 @@ from ledger import Client  # noqa: E402
 from upgrade_case import NEW, UpgradeCase, for_each_earlier  # noqa: E402
 from versions import fingerprint  # noqa: E402
 from work_load import WorkLoad  # noqa: E402
+
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden")
 
 
 @for_each_earlier
@@ -206,20 +210,20 @@ class Upgrade(UpgradeCase):
         back.start(self.old)
         contents.close()  # Reserved jobs are left where they are.
         arguments = ["export-beanstalkd", "--server", server.address, "--to", back.address]
-        before = self.counts(server)
+        before = server.counts()
         self.run_tool(NEW, *arguments, "--dry-run", "--drop-options")
-        self.assertEqual(self.counts(server), before, "a dry run has moved jobs")
+        self.assertEqual(server.counts(), before, "a dry run has moved jobs")
         if not Contents(back.port).extensions:
             said = NEW.tool(*arguments)
             self.assertEqual(said.returncode, 1, said.stderr)
-            self.assertGreater(self.counts(server)["all"], 0, "jobs went without their options, and nobody had said so")
+            self.assertGreater(server.counts()["all"], 0, "jobs went without their options, and nobody had said so")
             for job, fact in contents.noted["jobs"].items():
                 client = Client([server.port])
                 has_options = any(fact[key] not in ("", "0") for key in ("tries", "expire-left", "idp", "con"))
                 self.assertEqual(facts(client, f"stats-job {job}") is not None, has_options, f"job {job}: {fact}")
                 client.close()
         self.run_tool(NEW, *arguments, "--drop-options")
-        self.assertEqual(self.counts(server)["all"], 0)
+        self.assertEqual(server.counts()["all"], 0)
         self.expect_same_bodies(contents, back)
 
     def test_all_jobs_come_over_the_protocol(self):
@@ -230,20 +234,13 @@ class Upgrade(UpgradeCase):
                 new = self.server("new")
                 new.start(NEW)
                 self.run_tool(tool, "export-beanstalkd", "--server", old.address, "--to", new.address)
-                self.assertEqual(self.counts(old)["all"], 0)
+                self.assertEqual(old.counts()["all"], 0)
                 self.expect_same_bodies(contents, new)
-
-    def counts(self, server):
-        client = Client([server.port])
-        stats = facts(client, "stats")
-        client.close()
-        counts = {state: int(stats[f"current-jobs-{state}"]) for state in ("ready", "reserved", "delayed", "buried")}
-        return counts | {"all": sum(counts.values())}
 
     def expect_same_bodies(self, contents, server):
         """Each body as often as it was put, and each state as often, but that a reserved job is ready."""
         noted = Counter(fact["state"] for fact in contents.noted["jobs"].values())
-        counts = self.counts(server)
+        counts = server.counts()
         self.assertEqual(
             (counts["ready"], counts["delayed"], counts["buried"]),
             (noted["ready"] + noted["reserved"], noted["delayed"], noted["buried"]),
@@ -266,6 +263,32 @@ class Upgrade(UpgradeCase):
             client.ask(b"delete %s\r\n" % answer[1])
         client.close()
         self.assertEqual(Counter(found), Counter(contents.jobs.values()))
+
+
+class Golden(UpgradeCase, unittest.TestCase):
+    """The directories that each format has left in tests/golden; tests/migrations compares what is in them, byte by byte."""
+
+    def test_a_golden_directory_is_upgraded_and_serves_under_load(self):
+        directories = sorted(glob.glob(os.path.join(GOLDEN, "format_*", "*", "")))
+        self.assertGreaterEqual(len(directories), 4, directories)
+        for directory in directories:
+            with self.subTest(directory=os.path.relpath(directory, GOLDEN)):
+                server = self.server("golden")
+                shutil.copytree(directory, server.data_dir, copy_function=shutil.copyfile)
+                with open(server.config, "a", encoding="utf-8") as config:
+                    config.write("accept_clock: true\n")  # They grow older.
+                self.upgrade(server)
+                before = server.counts()
+                self.assertGreater(before["all"], 0)
+                load = WorkLoad(server.port, server.folder, [NEW])
+                self.addCleanup(load.close)
+                load.wait_until_more()
+                server.end("kill")
+                server.start(NEW)
+                load.wait_until_more()
+                self.assertEqual(load.finish(), [])
+                # Its delays may have ended.
+                self.assertEqual(server.counts()["all"], before["all"])
 
 
 if __name__ == "__main__":

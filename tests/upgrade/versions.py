@@ -99,6 +99,15 @@ class Server:
         code = self.process.wait(60)
         assert code == 0, f"a stop ended with {code}:\n{self.process.output()}"
 
+    def counts(self):
+        """How many jobs there are in each state, and in all."""
+        client = Client([self.port])
+        answer = client.ask(b"stats\r\n")
+        rows = dict(line.split(b": ", 1) for line in client.body(int(answer[1])).splitlines() if b": " in line)
+        client.close()
+        counts = {state: int(rows[f"current-jobs-{state}".encode()]) for state in ("ready", "reserved", "delayed", "buried")}
+        return counts | {"all": sum(counts.values())}
+
     def close(self):
         if self.process:
             self.process.kill()
