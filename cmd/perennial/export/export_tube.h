@@ -23,6 +23,8 @@ class ExportTube {
     size_t window_jobs = 64;
     // Without reserve-job a buried job cannot be buried at the target.
     bool target_reserves_by_id = true;
+    // The source counts attempts. A job that stays there has none more.
+    bool source_counts_attempts = false;
     // What the target can be given beside beanstalkd's protocol.
     ExtensionSet target_allows = {};
     // Moves also jobs with options that the target does not allow, without them.
@@ -32,7 +34,8 @@ class ExportTube {
     std::function<void()> progress;  // Called after each window.
   };
 
-  explicit ExportTube(const Setup& setup) : setup_(setup), walk_(setup.source, setup.window_jobs) {}
+  explicit ExportTube(const Setup& setup)
+      : setup_(setup), walk_(setup.source, setup.window_jobs, setup.source_counts_attempts) {}
 
   // Fails if a connection ends or the target accepts no more jobs. In every case jobs that were
   // reserved and not moved are returned to their earlier state, as long as the source answers.

@@ -128,7 +128,10 @@ Status ExportWalk::put_back(const std::vector<TakenJob>& jobs) {
       if (job.state == JobState::Buried) {
         source_.add(Bury{job.id, job.priority});
       } else {
-        source_.add(Release{job.id, job.priority, job.delay_left_s});
+        source_.add(Release{.id = job.id,
+                            .priority = job.priority,
+                            .delay_s = job.delay_left_s,
+                            .count = No{counts_attempts_}});
       }
     }
     // NOT_FOUND means that the reservation timed out, so that the job is ready already.

@@ -39,14 +39,15 @@ class ExportWalk {
     std::string trouble;
   };
 
-  ExportWalk(ServerConnection& source, size_t window_jobs)
-      : source_(source), window_jobs_(window_jobs) {}
+  // `counts_attempts`: the source counts attempts, and can be told that one does not count.
+  ExportWalk(ServerConnection& source, size_t window_jobs, bool counts_attempts)
+      : source_(source), window_jobs_(window_jobs), counts_attempts_(counts_attempts) {}
 
   // Takes ready jobs in their order, all at once. Takes none while the tube is paused.
   Result<Window> take_ready();
   // Takes jobs by their ids, each time the first one in this state, also while the tube is paused.
   Result<Window> take_first(JobState state);
-  // Returns the jobs to the states from which they were taken.
+  // Returns the jobs to the states from which they were taken. That is no attempt of theirs.
   Status put_back(const std::vector<TakenJob>& jobs);
 
  private:
@@ -60,6 +61,7 @@ class ExportWalk {
 
   ServerConnection& source_;
   const size_t window_jobs_;
+  const bool counts_attempts_;
 };
 
 }  // namespace perennial::tool

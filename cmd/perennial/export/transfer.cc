@@ -29,6 +29,7 @@ struct Route {
   ServerConnection target;
   StatsReply stats;  // Of the source.
   bool target_reserves_by_id = true;
+  bool source_counts_attempts = false;
   ExtensionSet target_allows;
   size_t window_jobs = 1;
 };
@@ -67,12 +68,15 @@ Result<Route> open_route(const TransferOptions& options) {
   if (!target_knows.ok()) return target_knows.status();
   const Result<ExtensionSet> allowed = ask_extensions(*target);
   if (!allowed.ok()) return allowed.status();
+  const Result<ExtensionSet> allowed_here = ask_extensions(*source);
+  if (!allowed_here.ok()) return allowed_here.status();
   const uint64_t body_bytes_max = std::max<uint64_t>(here->count("max-job-size"), 1);
   return Route{
       .source = source.take(),
       .target = target.take(),
       .stats = here.take(),
       .target_reserves_by_id = *target_knows,
+      .source_counts_attempts = allowed_here->allows(Extension::Attempts),
       .target_allows = *allowed,
       .window_jobs = std::clamp<uint64_t>(window_bytes_max / body_bytes_max, 1, window_jobs_max)};
 }
@@ -144,6 +148,7 @@ Status move_all(Route& route, const std::vector<StatsReply>& tubes, bool drops_e
                      .tube = std::string(*tube.text("name")),
                      .window_jobs = route.window_jobs,
                      .target_reserves_by_id = route.target_reserves_by_id,
+                     .source_counts_attempts = route.source_counts_attempts,
                      .target_allows = route.target_allows,
                      .drops_extras = drops_extras,
                      .tally = tally,

@@ -227,6 +227,7 @@ TEST(ExportOfOptions, LeavesThemIfTheOtherServerDoesNotKnowThem) {
   }
   support::run_tool({"put", "--server", from.address(), "--idp", "k", "--tube", "rated", "keyed"});
   support::run_tool({"set", "tube", "rated", "--rate", "5:1", "--server", from.address()});
+  support::run_tool({"put", "--tries", "1", "--server", from.address(), "has one try"});
   const ToolRun dry = support::run_tool(arguments(from, to, {"--dry-run"}));
   EXPECT_EQ(dry.code, 0);
   EXPECT_THAT(dry.err, HasSubstr("does not know keys, tries, back-off and dead tubes, expiry, "
@@ -239,11 +240,13 @@ TEST(ExportOfOptions, LeavesThemIfTheOtherServerDoesNotKnowThem) {
   EXPECT_THAT(moved.out, HasSubstr("options that the other server does not know (tries)"));
   EXPECT_THAT(moved.out, HasSubstr("options that the other server does not know (con)"));
   EXPECT_EQ(by_body(to).size(), 100U);
-  EXPECT_EQ(by_body(from).size(), 101U);
+  EXPECT_EQ(by_body(from).size(), 102U);
   EXPECT_EQ(by_body(from).at("kept").second.state, "ready");
+  // That it was looked at is no attempt.
+  EXPECT_EQ(by_body(from).at("has one try").second.state, "ready");
   const ToolRun dropped = support::run_tool(arguments(from, to, {"--drop-options"}));
   EXPECT_EQ(dropped.code, 0) << dropped.err << dropped.out;
-  EXPECT_EQ(by_body(to).size(), 201U);
+  EXPECT_EQ(by_body(to).size(), 202U);
 }
 
 TEST_P(Export, KeepsTheOrderOfReadyAndOfBuriedJobs) {
