@@ -27,7 +27,13 @@ Status dump_server(const DumpOptions& options, int fd) {
   const Result<CheckpointMade> made = request_temporary_checkpoint(*connection);
   if (!made.ok()) return made.status();
   if (Status readable = check_readable(made->path); !readable.ok()) return readable;
-  return dump_directory(made->path, options, fd);
+  Status dumped = dump_directory(made->path, options, fd);
+  if (dumped.code() != StatusCode::Unsupported) return dumped;
+  // What is said of a directory of another format would name the copy, which is gone in a moment.
+  return {StatusCode::Unsupported,
+          fmt::format("{} keeps its jobs in a format that this program does not read: use the "
+                      "perennial of the server's version",
+                      connection->address())};
 }
 
 }  // namespace perennial::tool
