@@ -3,7 +3,7 @@
 `Contents` fills a server with what that server knows, and notes what it says of each job and tube. check() compares another server on the same
 directory with that note, key by key. work_off() takes everything out and looks at the order.
 
-Fields: every key of stats-job and stats-tube that the noted server had, bodies, pauses, settings, keys in a cooldown, the numbers of jobs in stats, and the
+Fields: every key of stats-job and stats-tube that the noted server had, which keys stats has, bodies, pauses, settings, keys in a cooldown, the numbers of jobs in stats, and the
 order of ready and of buried jobs. A key that the other server lacks is a fault. Time: what passes (ages, delays, expiries, pauses) may differ from
 the clock of this process by SLACK_S. Doors: the protocol.
 
@@ -63,7 +63,7 @@ class Contents:
         self.cooldowns = {}  # The id that each key of the tube "keys" still names.
         self.highest_id = 0
         self.only_keys_of_both = False  # The server is older than the one that was noted, and may lack keys.
-        self.is_loaded = False  # From a dump, which does not say since when a job is ready.
+        self.ready_since_start = False  # A dump and format 1 do not say since when a job is ready.
         client = Client([port])
         self.extensions = set(names(client, "extensions"))
         client.close()
@@ -247,6 +247,8 @@ class Contents:
                 before.pop("next-ready-age", None)
             faults += self._differences(f"tube {tube}", before, after, passed)
         faults += [f"tube {tube} is new" for tube in now["tubes"] if tube not in self.noted["tubes"]]
+        if not self.only_keys_of_both:
+            faults += [f"stats has no {key}" for key in self.noted["stats"] if key not in now["stats"]]
         total = sum(int(now["stats"][count]) for count in COUNTS[1:])
         if total != len(self.jobs):
             faults.append(f"{total} jobs are there, and {len(self.jobs)} were put")
@@ -257,7 +259,7 @@ class Contents:
     def _differences(self, what, before, after, passed):
         faults = []
         for key, value in before.items():
-            if key in OF_THIS_START or (self.is_loaded and key == "next-ready-age"):
+            if key in OF_THIS_START or (self.ready_since_start and key == "next-ready-age"):
                 continue
             if key not in after:
                 if not self.only_keys_of_both:

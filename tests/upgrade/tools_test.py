@@ -158,8 +158,9 @@ class Tools(UpgradeCase):
             self.assertEqual(summary.returncode, 0, summary.stderr)
         else:
             # A copy of files of another format.
-            self.assertEqual(dump.returncode, 1)
-            self.one_sentence(dump.stderr, "perennial dump", "format")
+            for refused in (dump, summary):
+                self.assertEqual(refused.returncode, 1)
+                self.one_sentence(refused.stderr, "perennial dump", "format")
 
     def work_off_a_tube(self):
         self.run_here("work", "--tube", "lines", "--drain", "--", "true")

@@ -118,6 +118,8 @@ def fingerprint(folder):
     found = {}
     for path, _, names in os.walk(folder):
         for name in names:
+            if name == "lock":  # Empty, and made by whoever looks for a server.
+                continue
             whole = os.path.join(path, name)
             with open(whole, "rb") as file:
                 found[os.path.relpath(whole, folder)] = hashlib.sha256(file.read()).hexdigest()
