@@ -10,6 +10,7 @@
 #include "cmd/perennial/export/commands.h"
 #include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/manual.h"
+#include "cmd/perennial/monitor/commands.h"
 #include "cmd/perennial/offline/commands.h"
 #include "cmd/perennial/stats/commands.h"
 #include "cmd/perennial/tubes/commands.h"
@@ -52,6 +53,7 @@ std::vector<Subcommand> all_commands() {
       dump_command(),
       load_command(),
       check_command(),
+      health_command(),
       repair_command(),
       checkpoint_create_command(),
       checkpoint_list_command(),

@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "cmd/common/duration.h"
 #include "cmd/common/tool/colours.h"
 #include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/monitor/time_limit.h"
 #include "cmd/perennial/monitor/verdict.h"
 
 namespace perennial::tool {
@@ -106,33 +105,14 @@ std::string text_of(const CheckServerOptions& options, const ServerHealth& verdi
          line.substr(end);
 }
 
-// What is said when the time is over, for a signal handler.
-std::string& late_text() {
-  static std::string text;
-  return text;
-}
-
-void on_late(int /*number*/) {
-  const std::string& text = late_text();
-  // Nobody is there to say it to if this fails; the exit code says it, too.
-  const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-  ::_exit(written < 0 ? static_cast<int>(Level::Unknown) : static_cast<int>(Level::Critical));
-}
-
-// A monitor ends a plugin that takes too long, and shows nothing of it. The limit of each wait is
-// not enough: a server may answer a byte a second.
+// A monitor ends a plugin that takes too long, and shows nothing of it.
 void limit_all(const CheckServerOptions& options) {
   const std::chrono::milliseconds limit = options.server.timeout.value_or(silence_max);
-  late_text() =
-      text_of(options, no_verdict(Level::Critical, fmt::format("{}: no whole answer within {}",
-                                                               options.server.address,
-                                                               common::format_duration(limit))));
-  std::signal(SIGALRM, on_late);
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(limit);
-  const std::chrono::microseconds rest = limit - seconds;
-  const itimerval timer = {.it_interval = {},
-                           .it_value = {.tv_sec = seconds.count(), .tv_usec = rest.count()}};
-  ::setitimer(ITIMER_REAL, &timer, nullptr);
+  const std::string why = fmt::format("{}: no whole answer within {}", options.server.address,
+                                      common::format_duration(limit));
+  end_after(limit, {.fd = STDOUT_FILENO,
+                    .text = text_of(options, no_verdict(Level::Critical, why)),
+                    .exit_code = static_cast<int>(Level::Critical)});
 }
 
 ServerHealth verdict_of(const CheckServerOptions& options) {
@@ -184,7 +164,7 @@ std::vector<Flag> with_check_server_flags(CheckServerOptions& options, std::vect
 int check_server(const CheckServerOptions& options) {
   limit_all(options);
   const ServerHealth verdict = verdict_of(options);
-  std::signal(SIGALRM, SIG_IGN);
+  in_time();
   std::fputs(text_of(options, verdict).c_str(), stdout);
   return static_cast<int>(verdict.level);
 }

@@ -32,6 +32,7 @@ const std::vector<CommandLine>& command_lines() {
       {"dump", "dump --data-dir DATA", Needs::DataDir},
       {"load", "load --data-dir DIR/new --from DIR/dump", Needs::DataDir},
       {"check", "check --data-dir DATA", Needs::DataDir},
+      {"health", "health --server SERVER"},
       {"repair", "repair --yes --data-dir DATA", Needs::DataDir},
       {"checkpoint create", "checkpoint create --server SERVER"},
       {"checkpoint list", "checkpoint list --data-dir DATA", Needs::DataDir},
