@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from ports import free_port  # noqa: E402
 
 PERENNIALD = os.environ.get("PERENNIALD", "build/perenniald")
+FAILING_CALLS = os.environ.get("FAILING_CALLS_LIBRARY", "build/tests/support/libperennial_failing_calls.so")
 SECONDS = 30  # The longest wait for anything, on a machine that does much else.
 
 
@@ -37,9 +38,10 @@ class Ephemeral(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="perennial-test-")
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def start(self, *flags, stdin=subprocess.DEVNULL, **options):
+    def start(self, *flags, stdin=subprocess.DEVNULL, variables=None):
         process = subprocess.Popen([PERENNIALD, "--ephemeral", *flags], stdin=stdin, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=self.folder), **options)
+                                   stderr=subprocess.PIPE, text=True,
+                                   env=dict(os.environ, TMPDIR=self.folder, **(variables or {})))
         self.addCleanup(self.end, process)
         return process
 
@@ -127,6 +129,19 @@ class Ephemeral(unittest.TestCase):
         err = process.communicate(timeout=SECONDS)[1]
         self.assertIn("level=warning at=ephemeral data_dir=" + said["data_dir"], err)
         self.assertNotIn("at=store.ballast", err)
+
+    def test_no_file_is_synced(self):
+        variables = {"LD_PRELOAD": os.path.abspath(FAILING_CALLS), "FAILING_CALLS": "fdatasync"}
+        self.assertTrue(os.path.exists(FAILING_CALLS))
+        kept = subprocess.run([PERENNIALD, "-b", os.path.join(self.folder, "kept"), "-l", "127.0.0.1", "-p", "0"],
+                              env=dict(os.environ, **variables), capture_output=True, text=True, timeout=SECONDS, check=False)
+        self.assertNotEqual(kept.returncode, 0)  # So one that syncs ends.
+        self.assertIn("Input/output error", kept.stderr)
+        shutil.rmtree(os.path.join(self.folder, "kept"))
+        process, said = self.serve(variables=variables)
+        self.assertEqual(ask(said["port"], "put 0 0 60 5\r\nhello\r\n", "delete 1\r\n"), ["INSERTED 1", "DELETED"])
+        process.terminate()
+        self.assert_ends(process)
 
     # ---- How it ends.
 
