@@ -19,7 +19,7 @@ namespace {
 constexpr uint16_t perenniald_http_port = 11380;
 constexpr uint16_t http_port = 80;
 constexpr uint16_t https_port = 443;
-constexpr size_t answer_bytes_max = 256 << 10;
+constexpr size_t http_answer_bytes_max = 256 << 10;
 
 // Takes `beginning` off, if the text begins with it.
 bool take(std::string_view& text, std::string_view beginning) {
@@ -65,7 +65,7 @@ Status send_all(common::ClientStream& stream, std::string_view bytes) {
 Result<std::string> receive_all(common::ClientStream& stream) {
   std::string bytes;
   std::array<char, 16 << 10> piece;
-  while (bytes.size() < answer_bytes_max) {
+  while (bytes.size() < http_answer_bytes_max) {
     const ssize_t count = stream.recv(piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return moved(stream, "receive");
