@@ -1,0 +1,4 @@
+# ruby work.rb: does the jobs of the tube example.mail, one after the other.
+require_relative 'jobs'
+
+Backburner.work('mail')

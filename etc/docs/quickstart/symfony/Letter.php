@@ -1,0 +1,11 @@
+<?php
+// src/Message/Letter.php
+
+namespace App\Message;
+
+class Letter
+{
+    public function __construct(public string $address)
+    {
+    }
+}
