@@ -3,7 +3,7 @@
 # at the document, and each file in a folder beside such a document is in a block. Without a document: all of etc/docs.
 # UPDATE_DOCUMENTS=1 writes the files into the blocks. Ends with 1 if something differs.
 ROOT = File.realpath("#{__dir__}/../..")
-BLOCK = /^<!-- file: (?<path>\S+) -->\n```(?<language>\w+)\n(?<text>.*?)^```$/m.freeze
+BLOCK = /^<!-- file: (?<path>\S+) -->\n(?<before>(?:<!-- play: .*? -->\n)?```\w+\n)(?<text>.*?)^```$/m.freeze
 
 def update?
   ENV['UPDATE_DOCUMENTS'] == '1'
@@ -27,7 +27,7 @@ def compare(document, problems)
     next block if file.nil? || file == found[:text]
 
     problems << "#{document}: #{found[:path]} is not what the block says; UPDATE_DOCUMENTS=1 #{$PROGRAM_NAME}" unless update?
-    "<!-- file: #{found[:path]} -->\n```#{found[:language]}\n#{file}```"
+    "<!-- file: #{found[:path]} -->\n#{found[:before]}#{file}```"
   end
   problems << "#{document}: a comment `file:` without a block" if text.scan('<!-- file:').size != shown.size
   File.write(document, updated) if update? && updated != text
