@@ -50,6 +50,10 @@ class Queue:
         self.ask(f"watch {tube}")
         self.ask("ignore default")
 
+    def close(self):
+        self.answers.close()
+        self.socket.close()
+
     def ask(self, line):
         self.socket.sendall(line.encode() + b"\r\n")
         return self.answers.readline().decode().split()
@@ -82,6 +86,7 @@ class Gate:
 
     def run(self):
         client, _ = self.listener.accept()
+        self.listener.close()
         server = socket.create_connection(("127.0.0.1", self.server_port))
         threading.Thread(target=self.pass_on, args=(client, server), daemon=True).start()
         answers = server.makefile("rb")
@@ -90,14 +95,15 @@ class Gate:
                 self.script.send_signal(signal.SIGKILL)
                 break
             client.sendall(line)
-        server.close()
-        client.close()
+        for closed in (answers, server, client):
+            closed.close()
 
     @staticmethod
     def pass_on(client, server):
         try:
             while data := client.recv(65536):
                 server.sendall(data)
+            server.shutdown(socket.SHUT_WR)
         except OSError:
             pass
 
@@ -110,6 +116,7 @@ class DrainTest(unittest.TestCase):
         self.start([PERENNIALD, "-l", "127.0.0.1", "-p", str(self.port), "-b", f"{self.folder}/data"])
         wait_for(self.port)
         self.queue = Queue(self.port, "mail")
+        self.addCleanup(self.queue.close)
 
     def start(self, command, **options):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
@@ -195,7 +202,7 @@ class DrainTest(unittest.TestCase):
             const queue = new Queue('letters', { connection: { host: '127.0.0.1', port } });
             (async () => {
               for (let n = 0; n < jobs; n++) await queue.add('letter', { n }, { priority: n % 2, attempts: 3, backoff: { type: 'exponential', delay: 1500 } });
-              await queue.add('letter', { n: 'later' }, { delay: 1000000 });
+              await queue.add('letter', { n: 'later' }, { delay: 1000000, attempts: 7 });
               await queue.close();
             })();"""
         subprocess.run(["node", "-e", add, str(redis), str(JOBS)], check=True, env={**os.environ, **environment})
@@ -206,7 +213,7 @@ class DrainTest(unittest.TestCase):
         answer = self.queue.ask("kick-tube mail")
         self.assertEqual(answer, ["KICKED", "1"])
         answer = self.queue.ask("reserve-with-timeout 0 with:tries")
-        self.assertEqual(answer[3:], ["tries:3"])
+        self.assertEqual(answer[3:], ["tries:7"])
 
     def test_rabbitmq(self):
         bodies = [b"letter %d" % n for n in range(JOBS)]
