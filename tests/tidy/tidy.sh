@@ -99,7 +99,7 @@ check_named_files() {
 check_front_page() {
   local words
   words=$(wc -w <README.md)
-  ((words < 1200)) || echo "README.md: $words words; 1,200 is the limit"
+  ((words < 1000)) || echo "README.md: $words words; 1,000 is the limit"
   awk -v longest=30 -f "$here/sentences.awk" README.md
 }
 

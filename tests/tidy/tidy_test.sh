@@ -134,8 +134,8 @@ expect 'a retired word in a comment' 'engine/a.cc:1: "door" is a retired word'
 plant; mkdir -p "$tree/etc/docs"
 write etc/docs/glossary.md '| term | meaning |' '| tube, queue | One. |' '| tube | Two. |'
 expect 'a term explained twice' 'glossary.md: "tube" is explained twice'
-plant; write README.md "$(printf 'word %.0s' {1..1200})."
-expect 'a long front page' 'README.md: 1201 words; 1,200 is the limit'
+plant; write README.md "$(printf 'word %.0s' {1..1000})."
+expect 'a long front page' 'README.md: 1001 words; 1,000 is the limit'
 plant; write README.md "$(printf 'word %.0s' {1..31})." '' 'A short one.'
 expect 'a long sentence' 'README.md:1: a sentence of 31 words'
 plant; write README.md "$(printf 'word %.0s' {1..30})." '' "| $(printf 'word %.0s' {1..40}) |" '```' "$(printf 'word %.0s' {1..40})" '```'
