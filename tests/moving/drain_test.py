@@ -1,8 +1,8 @@
 """The scripts of etc/docs/moving/drain lose no job and move none twice, wherever they are killed. PERENNIALD names the server.
 
-Between a script and the real server is a gate. It kills the script with SIGKILL after the server has a put on disk, and before the script has the
-answer: the moment at which a script that does its two steps in the wrong order, or puts without a key, is found out. Redis is real, and so are BullMQ, pika and
-boto3. RabbitMQ, SQS and Faktory are stand_ins.py."""
+Between a script and the real server is a gate, which kills the script with SIGKILL. It does so before the server gets a put: a script that has taken the job out of the
+old queue already loses it. And it does so after the server has the put on disk, and before the script has the answer: a script that puts without a key puts the job
+twice. Redis is real, and so are BullMQ, pika and boto3. RabbitMQ, SQS and Faktory are stand_ins.py."""
 
 import json
 import os
@@ -73,11 +73,13 @@ class Queue:
 
 
 class Gate:
-    """Passes bytes between a script and the server. When the server has answered `kill_at` puts, the script is killed, and does not get
-    the last of these answers."""
+    """Passes bytes between a script and the server; a script has one put on the way at a time. At its put number `kill_at` the script is
+    killed, before the server gets that put or, where `is_put`, after the server has answered it."""
 
-    def __init__(self, server_port, kill_at):
+    def __init__(self, server_port, kill_at, is_put):
         self.kill_at = kill_at
+        self.is_put = is_put
+        self.answer_count = 0
         self.script = None
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
@@ -91,17 +93,20 @@ class Gate:
         threading.Thread(target=self.pass_on, args=(client, server), daemon=True).start()
         answers = server.makefile("rb")
         for count, line in enumerate(iter(answers.readline, b""), 1):
-            if count == self.kill_at:
+            if count == self.kill_at and self.is_put:
                 self.script.send_signal(signal.SIGKILL)
                 break
+            self.answer_count = count
             client.sendall(line)
         for closed in (answers, server, client):
             closed.close()
 
-    @staticmethod
-    def pass_on(client, server):
+    def pass_on(self, client, server):
         try:
             while data := client.recv(65536):
+                if self.answer_count + 1 == self.kill_at and not self.is_put:
+                    self.script.send_signal(signal.SIGKILL)
+                    break
                 server.sendall(data)
             server.shutdown(socket.SHUT_WR)
         except OSError:
@@ -142,9 +147,9 @@ class DrainTest(unittest.TestCase):
         self.assertFalse(line.startswith("-"), line)
         return int(line[1:]) if line[0] == ":" else line
 
-    def drain(self, command, server_flag, kill_at=None, environment=None):
-        """Runs a script, and returns what it says. It is killed after the server has `kill_at` puts."""
-        gate = Gate(self.port, kill_at)
+    def drain(self, command, server_flag, kill_at=None, is_put=True, environment=None):
+        """Runs a script, and returns what it says. It is killed at its put number `kill_at`."""
+        gate = Gate(self.port, kill_at, is_put)
         address = f"127.0.0.1:{gate.port}"
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})}
         if server_flag:
@@ -158,10 +163,10 @@ class DrainTest(unittest.TestCase):
         return said
 
     def check(self, command, bodies, server_flag="--server", twice_at_most=0, give_back=lambda: None, environment=None):
-        """The script is killed at its first job and in the middle, new workers do what is there in between, and the jobs are done once each."""
+        """The script is killed before and after puts, new workers do what is there in between, and the jobs are done once each."""
         done = []
-        for kill_at in (1, 2, JOBS // 2, None):
-            said = self.drain(command, server_flag, kill_at, environment)
+        for kill_at, is_put in ((1, True), (2, False), (JOBS // 2, True), (1, False), (None, True)):
+            said = self.drain(command, server_flag, kill_at, is_put, environment)
             done += self.queue.do_all()
             give_back()
         self.assertEqual(set(done), set(bodies))
