@@ -43,7 +43,7 @@ install(PROGRAMS ${CMAKE_SOURCE_DIR}/cmd/perennial-bench/perennial-bench-plot
   DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${made_dir}/perennial.yaml DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/perennial)
 install(FILES ${CMAKE_SOURCE_DIR}/etc/perenniald.service ${CMAKE_SOURCE_DIR}/etc/perenniald.socket
-  DESTINATION ${PERENNIAL_UNIT_DIR})
+  ${CMAKE_SOURCE_DIR}/etc/perennial-work@.service DESTINATION ${PERENNIAL_UNIT_DIR})
 install(FILES ${made_dir}/perenniald.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 foreach(section 1 5)
   install(DIRECTORY ${documents_dir}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
@@ -55,6 +55,9 @@ install(FILES ${documents_dir}/completions/_perennial
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${documents_dir}/completions/perennial.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${package_dir}/work.env DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+# Empty: each worker has a file there.
+install(DIRECTORY DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/perennial/work)
 # For Prometheus and Grafana, which may be on another machine.
 install(FILES ${CMAKE_SOURCE_DIR}/etc/prometheus/perennial.rules.yml
   DESTINATION ${CMAKE_INSTALL_DATADIR}/perennial/prometheus)

@@ -23,8 +23,13 @@ cp "$root/etc/perenniald.socket" "$units/"
 grep -q "^ExecStart=$program --config" "$units/perenniald.service" ||
   fail 'etc/perenniald.service does not start /usr/bin/perenniald'
 
+sed "s|^ExecStart=/usr/bin/perennial |ExecStart=${program%d} |" "$root/etc/perennial-work@.service" \
+  >"$units/perennial-work@mail.service"
+grep -q "^ExecStart=${program%d} work --tube" "$units/perennial-work@mail.service" ||
+  fail 'etc/perennial-work@.service does not start /usr/bin/perennial'
+
 # systemd reports on other units of this machine as well.
-for unit in perenniald.service perenniald.socket; do
+for unit in perenniald.service perenniald.socket perennial-work@mail.service; do
   said=$(SYSTEMD_LOG_LEVEL=info systemd-analyze verify --man=no "$units/$unit" 2>&1 || true)
   ours=$(grep -i perennial <<<"$said" || true)
   [[ -z $ours ]] || fail "verify of $unit: $ours"
@@ -44,6 +49,14 @@ for setting in SuccessExitStatus RestartForceExitStatus; do
     fail "etc/perenniald.service lacks $setting=$code, the code of a node that lost the lead"
 done
 
+# Each word of the example is one that the worker's unit knows.
+words=$(sed -nE 's/^#?([A-Z_]+)=.*/\1/p' "$root/etc/package/work.env")
+[[ $(wc -w <<<"$words") -gt 4 ]] || fail "etc/package/work.env has few settings: $words"
+for word in $words; do
+  [[ $word == PERENNIAL_TOKEN ]] || grep -qE "^ExecStart=.*[$][{]?$word\b" "$root/etc/perennial-work@.service" ||
+    fail "etc/perennial-work@.service does not use $word of etc/package/work.env"
+done
+
 # verify must find an error, here an invalid word in a unit.
 sed 's|^Restart=.*|Restart=sometimes|' "$units/perenniald.service" >"$units/perenniald-wrong.service"
 said=$(systemd-analyze verify --man=no "$units/perenniald-wrong.service" 2>&1 || true)
@@ -54,8 +67,10 @@ grep -q 'perenniald-wrong.service.*sometimes' <<<"$said" ||
 security() {
   systemd-analyze security --offline=true --threshold="$exposure_max" --no-pager "$1" 2>&1
 }
-security "$units/perenniald.service" >"$units/said" ||
-  fail "the service is exposed more than $exposure_max tenths: $(tail -n 1 "$units/said")"
+for unit in perennial-work@mail perenniald; do
+  security "$units/$unit.service" >"$units/said" ||
+    fail "$unit is exposed more than $exposure_max tenths: $(tail -n 1 "$units/said")"
+done
 sed '/^ProtectSystem\|^SystemCallFilter\|^Restrict/d' "$units/perenniald.service" \
   >"$units/perenniald-open.service"
 ! security "$units/perenniald-open.service" >/dev/null ||

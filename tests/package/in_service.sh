@@ -20,6 +20,7 @@ main() {
   test_settings
   test_credential
   test_other_user
+  test_worker
   test_socket
   test_stop
   echo 'package: served under systemd'
@@ -185,6 +186,28 @@ test_other_user() {
   cp "$folder/settings" "$folder$settings"
   check 'restart' inside systemctl restart "$unit"
   echo 'package: users of the machine come by the group of the socket'
+}
+
+# A unit for each worker. The command may write to its own directory, and may see nothing of the server's.
+test_worker() {
+  local worker=perennial-work@parcels.service seen=/var/lib/private/perennial-work/parcels/seen
+  cat >"$folder/etc/perennial/work/parcels.env" <<'END'
+COMMAND=/bin/sh -c 'cat >>seen; echo " $PERENNIAL_TUBE" >>seen; ls /var/lib/perennial >>seen 2>&1; touch /usr/written'
+FLAGS="--tries 1 --log logfmt"
+END
+  check 'start of a worker' inside systemctl start "$worker"
+  check 'a job' inside perennial put --tube parcels 'for Ann'
+  until_is 'what becomes of it' 1 inside sh -c "journalctl --no-pager --unit $worker | grep -c 'outcome=buried status=1'"
+  same 'what the command got' "$(head -n 1 "$folder$seen")" 'for Ann parcels'
+  same 'what it sees of the jobs' "$(tail -n 1 "$folder$seen")" "ls: cannot open directory '/var/lib/perennial': Permission denied"
+  check 'it cannot write to /usr' test ! -e "$folder/usr/written"
+  sed -i "s|; ls .*|'|" "$folder/etc/perennial/work/parcels.env"
+  check 'restart of a worker' inside systemctl restart "$worker"
+  check 'another job' inside perennial put --tube parcels 'for Bob'
+  until_is 'what becomes of it' 1 inside sh -c "journalctl --no-pager --unit $worker | grep -c outcome=deleted"
+  check 'stop of a worker' inside systemctl stop "$worker"
+  same 'how it ended' "$(inside systemctl show --value --property Result "$worker")" success
+  echo 'package: a worker has a unit of its own, and its commands are confined'
 }
 
 test_socket() {
