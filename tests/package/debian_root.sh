@@ -1,4 +1,4 @@
-# Sourced by the tests of the package and of the container: a small Debian in a folder, of the release and from the
+# Sourced by the tests of the package: a small Debian in a folder, of the release and from the
 # mirrors of this machine. Not a program. Its user sets `root`, the top of the repository.
 
 base_tar=$root/build-package/debian.tar
