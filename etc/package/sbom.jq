@@ -32,7 +32,7 @@ def package:
     SPDXID: ("npm-" + .name | id),
     name,
     versionInfo: .version,
-    downloadLocation: "https://registry.npmjs.org/\(.name)/-/\(.name)-\(.version).tgz",
+    downloadLocation: "NOASSERTION",
     filesAnalyzed: false,
     checksums: [{algorithm: "SHA512", checksumValue: (.integrity | ltrimstr("sha512-") | hex_of_base64)}],
     licenseConcluded: "NOASSERTION",
