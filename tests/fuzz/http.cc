@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cmd/perenniald/http/api/fields.h"
@@ -102,6 +103,18 @@ std::string in_small_letters(std::string_view text) {
   return out;
 }
 
+// "/path", or "http://host/path", whose path may be left out.
+std::pair<std::string, std::string> authority_and_path(std::string_view target) {
+  if (target.starts_with('/')) return {"", std::string(target)};
+  const std::string scheme = in_small_letters(take_until(target, "://"));
+  CHECK(scheme == "http" || scheme == "https");
+  const size_t end = std::min(target.find('/'), target.size());
+  const std::string authority(target.substr(0, end));
+  CHECK(!authority.empty());
+  CHECK(authority.find_first_of("?@") == authority.npos);
+  return {authority, end == target.size() ? "/" : std::string(target.substr(end))};
+}
+
 // Reads an accepted request again from the front of the bytes, as the strictest reader does, and
 // compares the two. What a lenient one could read in another way is a failure.
 void check_read_strictly(std::string_view& bytes, const Request& request) {
@@ -113,9 +126,9 @@ void check_read_strictly(std::string_view& bytes, const Request& request) {
   const std::string_view target = take_until(line, " ");
   CHECK(is_token(method));
   CHECK(method == request.method);
-  CHECK(target.starts_with('/'));
+  const auto [authority, path] = authority_and_path(target);
   CHECK(std::ranges::all_of(target, [](unsigned char c) { return c > ' ' && c != 0x7f; }));
-  CHECK(target == request.path + (target.find('?') == target.npos ? "" : "?" + request.query));
+  CHECK(path == request.path + (path.find('?') == path.npos ? "" : "?" + request.query));
   CHECK(line == "HTTP/1.1" || line == "HTTP/1.0");
   size_t hosts = 0;
   size_t lengths = 0;
@@ -143,6 +156,7 @@ void check_read_strictly(std::string_view& bytes, const Request& request) {
   }
   CHECK(hosts == 1 || (hosts == 0 && line == "HTTP/1.0"));
   CHECK(lengths <= 1);
+  CHECK(authority.empty() || in_small_letters(authority) == in_small_letters(fields["host"]));
   CHECK(fields == request.fields);
   CHECK(bytes.substr(0, body_bytes) == request.body);
   bytes.remove_prefix(request.body.size());

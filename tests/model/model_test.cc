@@ -96,11 +96,16 @@ class DifferentialRun {
   void compare() {
     engine_->check();
     const engine::Image image = engine_->image();
+    // Part by part, so that a failure says which one differs.
+    ASSERT_EQ(image.jobs, folded_.jobs);
+    ASSERT_EQ(image.tubes, folded_.tubes);
+    ASSERT_EQ(image.pauses, folded_.pauses);
+    ASSERT_EQ(image.keys, folded_.keys);
+    ASSERT_EQ(image.settings, folded_.settings);
     ASSERT_EQ(image, folded_);
     ASSERT_NO_FATAL_FAILURE(validate(image));
     engine::Image model = model_.image();
     model.id_limit = image.id_limit;
-    // Part by part, so that a failure says which one differs.
     ASSERT_EQ(image.jobs, model.jobs);
     ASSERT_EQ(image.tubes, model.tubes);
     ASSERT_EQ(image.pauses, model.pauses);
