@@ -68,6 +68,10 @@ install(FILES ${CMAKE_SOURCE_DIR}/README.md ${package_dir}/copyright
 # Where README.md links to them.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/etc/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}/etc
   FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
+# The programs that their pages show.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/etc/docs/quickstart ${CMAKE_SOURCE_DIR}/etc/docs/moving
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/etc/docs
+  FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 install(FILES ${CMAKE_SOURCE_DIR}/etc/CHANGES.md ${CMAKE_SOURCE_DIR}/etc/perennial.yaml
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/etc)
 install(FILES ${package_dir}/lintian-overrides

@@ -68,8 +68,8 @@ std::string degradations(std::string_view body) {
 Status ask_http(const HealthOptions& options, Health& health) {
   Result<HttpPlace> place = parse_http_place(*options.http);
   if (!place.ok()) return place.take_status().with("--http");
-  if (place->path.empty() || place->path == "/")
-    place->path = options.is_live ? "/livez?verbose" : "/readyz?verbose";
+  const bool is_ours = place->path.empty() || place->path == "/";
+  if (is_ours) place->path = options.is_live ? "/livez?verbose" : "/readyz?verbose";
   common::TlsClientSettings settings = options.server.tls;
   settings.is_on |= place->is_tls;
   place->is_tls = settings.is_on;
@@ -79,6 +79,9 @@ Status ask_http(const HealthOptions& options, Health& health) {
   if (*tls) common::set_tls_protocol(**tls, "http/1.1");
   Result<HttpAnswer> answer = http_get(*place, *tls ? &**tls : nullptr, options.timeout);
   if (!answer.ok()) return answer.take_status();
+  // Another program may answer anything at this port with 200.
+  if (answer->status == 200 && is_ours && !answer->body.ends_with(" check passed\n"))
+    return {StatusCode::Io, "what answers there is no perennial: its answer is no check of health"};
   if (answer->status == 200) {
     health.answer = degradations(answer->body);
     return {};

@@ -1,10 +1,14 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -36,8 +40,25 @@ std::string own_hostname() {
   return name.data();
 }
 
-// Compares the name of the process, because the pid may be one of another machine or container and
-// belong to another process here.
+// Whether the process has run for about so many seconds.
+bool is_as_old(uint64_t pid, uint64_t seconds) {
+  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
+  const std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
+  double up = 0;
+  std::ifstream("/proc/uptime") >> up;
+  // proc(5): the 22nd field, in ticks since the machine's start. The second may hold spaces.
+  std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
+  std::string skipped;
+  for (int field = 3; field < 22; ++field) fields >> skipped;
+  uint64_t ticks = 0;
+  if (!(fields >> ticks)) return false;
+  constexpr double tolerance = 3;
+  const double age = up - static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return std::abs(age - static_cast<double>(seconds)) <= tolerance;
+}
+
+// Compares the name and the age of the process, because the pid may be one of another machine or
+// container and belong to another process here.
 Result<pid_t> process_of(const ServerConnection& server, const StatsReply& stats) {
   const std::string manual =
       "; on its own machine, send SIGUSR1 to its process to drain it (systemctl kill "
@@ -52,7 +73,15 @@ Result<pid_t> process_of(const ServerConnection& server, const StatsReply& stats
     return Status(StatusCode::Io, "the server does not say the number of its process");
   std::string name;
   std::getline(std::ifstream(fmt::format("/proc/{}/comm", *pid)), name);
-  if (name == "perenniald" || name == "beanstalkd") return static_cast<pid_t>(*pid);
+  const bool is_server = name == "perenniald" || name == "beanstalkd";
+  // In containers many servers have the same number.
+  if (is_server && !is_as_old(*pid, stats.count("uptime"))) {
+    return Status(StatusCode::NotFound,
+                  fmt::format("the server says that it is process {}, which here is another '{}': "
+                              "it may run in a container{}",
+                              *pid, name, manual));
+  }
+  if (is_server) return static_cast<pid_t>(*pid);
   return Status(
       StatusCode::NotFound,
       fmt::format("the server says that it is process {}, which here is {}: it may run in "
@@ -101,9 +130,25 @@ Result<Decision> decide_on(const ServerConnection& server, const StatsReply& sta
                  .why_nothing = {}});
 }
 
-// perennial drain: a server on this machine refuses puts until it is started again, or undrained.
-// It works by a signal, which a beanstalkd knows, too.
-Status drain_by_signal(const DrainOptions& options) {
+// By the command of the protocol, which reaches the server that was named, or else by a signal,
+// which a beanstalkd knows, too. The command is unknown there, or denied (admin_on).
+Status drain_now(ServerConnection& server, const StatsReply& stats) {
+  const Result<ExtensionSet> allowed = ask_extensions(server);
+  if (!allowed.ok()) return allowed.status();
+  if (allowed->allows(Extension::Drain)) {
+    const Result<wire::ClientReply> reply = server.ask(Drain{});
+    if (!reply.ok()) return reply.status();
+    if (reply->is(Word::Draining)) return {};
+    if (!reply->is(Word::Denied)) return unexpected(*reply, "drain");
+  }
+  const Result<pid_t> pid = process_of(server, stats);
+  if (!pid.ok()) return pid.status();
+  if (Status sent = send_signal(*pid); !sent.ok()) return sent;
+  return wait_until_draining(server);
+}
+
+// perennial drain: a server refuses puts until it is started again, or undrained.
+Status drain(const DrainOptions& options) {
   Result<ServerConnection> server = open_server(options.server);
   if (!server.ok()) return server.take_status();
   const Result<StatsReply> stats = ask_stats(*server, Stats{});
@@ -120,16 +165,13 @@ Status drain_by_signal(const DrainOptions& options) {
     report(*server, options, true, "was draining already");
     return {};
   }
-  const Result<pid_t> pid = process_of(*server, *stats);
-  if (!pid.ok()) return pid.status();
   const Result<Decision> decision = decide_on(*server, *stats, options.consent);
   if (!decision.ok()) return decision.status();
   if (*decision != Decision::Do) {
     report(*server, options, true, "");
     return {};
   }
-  if (Status sent = send_signal(*pid); !sent.ok()) return sent;
-  if (Status waited = wait_until_draining(*server); !waited.ok()) return waited;
+  if (Status drained = drain_now(*server, *stats); !drained.ok()) return drained;
   report(*server, options, true, "is draining: it takes no more jobs");
   return {};
 }
@@ -155,22 +197,21 @@ Subcommand drain_command() {
   const auto options = std::make_shared<DrainOptions>();
   return {
       .name = "drain",
-      .summary = "Let a server on this machine take no more jobs",
+      .summary = "Let a server take no more jobs",
       .about =
           "Every put is then answered DRAINING, and all else works, so that workers can empty the "
-          "queue. 'perennial undrain' ends it, and so does a restart. It works by "
-          "SIGUSR1 to the process that 'stats' names, so it must run on the server's machine, as "
-          "root or as "
-          "the server's user. It returns when the server says that it is draining. It asks before; "
-          "a script "
-          "gives --yes.",
+          "queue. 'perennial undrain' ends it, and so does a restart. It works by the command "
+          "'drain'. Where the server does not know that or denies it (admin_on), as a beanstalkd "
+          "does, it works by SIGUSR1 to the process that 'stats' names: on the server's machine, "
+          "as root or as the server's user. It returns when the server is draining. It asks "
+          "before; a script gives --yes.",
       .examples =
           "  perennial drain --yes\n"
           "  # What is left:\n"
           "  perennial stats\n",
       .flags = with_server_flags(
           options->server, with_consent_flags(options->consent, {server_flag(options->server)})),
-      .run = [options] { return drain_by_signal(*options); },
+      .run = [options] { return drain(*options); },
   };
 }
 

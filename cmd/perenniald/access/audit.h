@@ -13,8 +13,7 @@ struct AuditEvent {
   ConnId conn = 0;
   std::string_view action;     // "sign-in", or the word of a command.
   std::string_view user = {};  // Empty: nobody yet.
-  // The address that the listener gave; empty: a unix socket. Without users that of the connection,
-  // with its port.
+  // The address that the listener gave, without a port; empty: a unix socket.
   std::string from = {};
   std::string subject = {};  // The tube or job that the command names, or how the user signed in.
   bool refused = false;

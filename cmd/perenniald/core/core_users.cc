@@ -192,8 +192,11 @@ access::AuditEvent Core::audit_event(const BeanstalkSession& conn, std::string_v
     from = conn.access->address;
   } else if (conn.asked_from) {
     from = *conn.asked_from;
-  } else if (options_.address_of) {
+  } else if (options_.address_of && !conn.is_unix) {
+    // Without the port and the brackets of IPv6, as where there are users.
     from = options_.address_of(conn.id);
+    from.resize(std::min(from.rfind(':'), from.size()));
+    if (from.starts_with('[') && from.ends_with(']')) from = from.substr(1, from.size() - 2);
   }
   return {.conn = conn.id,
           .action = action,

@@ -156,7 +156,9 @@ Status bind_unix(const common::Address& address, const SocketAccess& access, Soc
 
 std::string text_of(const sockaddr_storage& address, socklen_t length) {
   if (address.ss_family == AF_UNIX) {
-    return fmt::format("unix:{}", reinterpret_cast<const sockaddr_un*>(&address)->sun_path);
+    const std::string_view path = reinterpret_cast<const sockaddr_un*>(&address)->sun_path;
+    // That of a client has no name.
+    return path.empty() || length <= sizeof(sa_family_t) ? "unix" : fmt::format("unix:{}", path);
   }
   // A client of IPv4 at a socket of both is named as at one of IPv4.
   const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 
@@ -20,6 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view letters = "XXXXXX";
+constexpr const char* data_name = "/data";
+constexpr const char* mark_name = "/ephemeral";
 
 Status failed_to(const std::string& doing, int error) {
   return {StatusCode::Io, fmt::format("{}: {}", doing, std::generic_category().message(error))};
@@ -50,10 +54,44 @@ void remove_all(const std::string& path) {
   log(Level::Warning, "ephemeral.left", {{"data_dir", path}, {"error", error.message()}});
 }
 
+// Says of which directory it is the mark. A copy, and one that was given another name, is somebody
+// else's by that.
+std::string mark_of(int dir, const std::string& path) {
+  struct stat info = {};
+  if (::fstat(dir, &info) != 0) return {};
+  return fmt::format("{} {}\n", fs::path(path).filename().string(), info.st_ino);
+}
+
+bool has_mark(int dir, const std::string& path) {
+  struct stat info = {};
+  const std::string file = path + mark_name;
+  if (::lstat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  std::ifstream in(file);
+  const std::string written((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  return !written.empty() && written == mark_of(dir, path);
+}
+
+Status make_mark(int dir, const std::string& path) {
+  std::ofstream(path + mark_name) << mark_of(dir, path);
+  if (has_mark(dir, path)) return {};
+  return failed_to("write " + path + mark_name, errno);
+}
+
+// Whether no server works in it, whatever has become of the directory around.
+bool is_unused(const std::string& path) {
+  const std::string file = path + data_name + "/lock";
+  const int lock = ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (lock < 0) return errno == ENOENT;
+  const bool is_free = ::flock(lock, LOCK_EX | LOCK_NB) == 0;
+  ::close(lock);
+  return is_free;
+}
+
 void remove_if_left(const std::string& path) {
   const int dir = open_dir(path);
   if (dir < 0) return;
-  if (is_own(dir) && ::flock(dir, LOCK_EX | LOCK_NB) == 0 && is_there(dir, path)) {
+  if (is_own(dir) && ::flock(dir, LOCK_EX | LOCK_NB) == 0 && is_there(dir, path) &&
+      has_mark(dir, path) && is_unused(path)) {
     log(Level::Info, "ephemeral.removed", {{"data_dir", path}});
     remove_all(path);
   }
@@ -82,8 +120,15 @@ Result<TemporaryDir> TemporaryDir::create(const std::string& pattern) {
     if (::mkdtemp(path.data()) == nullptr)
       return failed_to("make a directory such as " + pattern, errno);
     const int dir = open_dir(path);
-    if (dir >= 0 && ::flock(dir, LOCK_EX) == 0 && is_there(dir, path))
-      return TemporaryDir(path, dir);
+    if (dir >= 0 && ::flock(dir, LOCK_EX) == 0 && is_there(dir, path)) {
+      Status made = make_mark(dir, path);
+      if (made.ok() && ::mkdir((path + data_name).c_str(), 0700) != 0)
+        made = failed_to("make " + path + data_name, errno);
+      if (made.ok()) return TemporaryDir(path, dir);
+      remove_all(path);
+      ::close(dir);
+      return made;
+    }
     const int problem = errno;
     const bool is_gone = dir < 0 ? problem == ENOENT : !is_there(dir, path);
     if (dir >= 0) ::close(dir);
@@ -91,6 +136,10 @@ Result<TemporaryDir> TemporaryDir::create(const std::string& pattern) {
     remove_all(path);
     return failed_to("lock " + path, problem);
   }
+}
+
+std::string TemporaryDir::path() const {
+  return path_ + data_name;
 }
 
 TemporaryDir::TemporaryDir(TemporaryDir&& other) noexcept

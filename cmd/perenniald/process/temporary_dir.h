@@ -16,14 +16,16 @@ class TemporaryDir {
  public:
   // `pattern`: an absolute path or one of the working directory, which ends with "-XXXXXX"; a part
   // of its own replaces the six letters. Mode 0700. First removes directories of the same pattern
-  // that belong to this user and that no process has locked. Io: it cannot be made.
+  // that belong to this user, that this function has made and nobody has copied or renamed, and in
+  // which no process works. Io: it cannot be made.
   static Result<TemporaryDir> create(const std::string& pattern);
   TemporaryDir(TemporaryDir&& other) noexcept;
   TemporaryDir& operator=(TemporaryDir&&) = delete;
   // Logs what cannot be removed.
   ~TemporaryDir();
 
-  const std::string& path() const { return path_; }
+  // The directory for the data, within the one that was made.
+  std::string path() const;
 
  private:
   TemporaryDir(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}

@@ -127,19 +127,24 @@ std::string hostname() {
   return name.data();
 }
 
+// What it answers to `extensions`, so that a signal is the only way.
+const std::string knows_no_drain = "UNKNOWN_COMMAND\r\n";
+
 TEST(Drain, SignalsNoProcessThatIsNoServer) {
   // The pid of this test, which a signal would end.
   const CannedServer liar(
-      stats_reply(fmt::format("pid: {}\ndraining: false\nhostname: {}\n", ::getpid(), hostname())));
-  const ToolRun run = support::run_tool({"drain", "--server", liar.address()});
+      stats_reply(fmt::format("pid: {}\ndraining: false\nhostname: {}\n", ::getpid(), hostname())) +
+      knows_no_drain);
+  const ToolRun run = support::run_tool({"drain", "--yes", "--server", liar.address()});
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.err, HasSubstr("it may run in a container"));
 }
 
 TEST(Drain, SignalsNothingForAServerElsewhere) {
   const CannedServer elsewhere(
-      stats_reply(fmt::format("pid: {}\ndraining: false\nhostname: elsewhere\n", ::getpid())));
-  const ToolRun run = support::run_tool({"drain", "--server", elsewhere.address()});
+      stats_reply(fmt::format("pid: {}\ndraining: false\nhostname: elsewhere\n", ::getpid())) +
+      knows_no_drain);
+  const ToolRun run = support::run_tool({"drain", "--yes", "--server", elsewhere.address()});
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.err, HasSubstr("is on another machine"));
 }

@@ -122,9 +122,9 @@ TEST(WithoutUsers, TheCommandsOfAnOperatorHaveALineEach) {
     harness.send(conn, line + "\r\n");
     harness.receive(conn);
   }
-  EXPECT_THAT(lines, ElementsAre("flush-tube default 192.0.2.7:99", "set-tube t 192.0.2.7:99",
-                                 "drain  192.0.2.7:99", "undrain  192.0.2.7:99",
-                                 "move-tube default 192.0.2.7:99"));
+  EXPECT_THAT(
+      lines, ElementsAre("flush-tube default 192.0.2.7", "set-tube t 192.0.2.7", "drain  192.0.2.7",
+                         "undrain  192.0.2.7", "move-tube default 192.0.2.7"));
 }
 
 TEST_F(SignIn, OfEveryCommandIsAskedFor) {

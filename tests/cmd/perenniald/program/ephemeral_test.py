@@ -82,7 +82,7 @@ class Ephemeral(unittest.TestCase):
         self.assertEqual(list(said), ["address", "host", "port", "pid", "data_dir", "version"])
         self.assertEqual(said["address"], f"127.0.0.1:{said['port']}")
         self.assertEqual((said["host"], said["pid"]), ("127.0.0.1", process.pid))
-        self.assertEqual(os.path.dirname(said["data_dir"]), self.folder)
+        self.assertEqual(os.path.dirname(os.path.dirname(said["data_dir"])), self.folder)
         self.assertEqual(os.stat(said["data_dir"]).st_mode & 0o777, 0o700)
         version = subprocess.run([PERENNIALD, "--version"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(version, f"perenniald {said['version']}\n")
@@ -179,14 +179,25 @@ class Ephemeral(unittest.TestCase):
         killed, left = self.serve()
         killed.kill()
         killed.wait(SECONDS)
-        self.assertEqual(os.listdir(self.folder), [os.path.basename(left["data_dir"])])
+        self.assertEqual(os.listdir(self.folder), [os.path.basename(os.path.dirname(left["data_dir"]))])
         other = os.path.join(self.folder, "perennial-ephemeral-mine")  # Another pattern.
         os.mkdir(other)
+        # Of the pattern, and nobody's but the user's: a copy of what was left, one that was renamed, and a directory of its own.
+        made = os.path.dirname(left["data_dir"])
+        others = ["perennial-ephemeral-backup", "perennial-ephemeral-moved1", "perennial-ephemeral-AAAAAA"]
+        paths = [os.path.join(self.folder, name) for name in others]
+        shutil.copytree(made, paths[0])
+        shutil.copytree(left["data_dir"], paths[2])
+        second, moved = self.serve()
+        self.assertFalse(os.path.exists(made))
+        second.kill()
+        second.wait(SECONDS)
+        os.rename(os.path.dirname(moved["data_dir"]), paths[1])
         process, said = self.serve()
-        self.assertEqual(set(os.listdir(self.folder)), {os.path.basename(said["data_dir"]), os.path.basename(other)})
+        self.assertEqual(set(os.listdir(self.folder)), {os.path.basename(os.path.dirname(said["data_dir"])), os.path.basename(other), *others})
         process.terminate()
         self.assertEqual(process.wait(SECONDS), 0)
-        self.assertEqual(os.listdir(self.folder), [os.path.basename(other)])
+        self.assertEqual(set(os.listdir(self.folder)), {os.path.basename(other), *others})
 
     def test_a_start_that_fails_leaves_nothing(self):
         with socket.socket() as taken:
