@@ -217,7 +217,7 @@ Http::Handled Api::handle(const Request& request, const Caller& caller) {
     route = row.route.path;
     if (row.route.method != method) {
       if (!allowed.empty()) allowed += ", ";
-      allowed += row.route.method;
+      allowed += row.route.method == "GET" ? "GET, HEAD" : row.route.method;
       continue;
     }
     if (!caller.is_known() && !row.route.is_open) {

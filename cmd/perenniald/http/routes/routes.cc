@@ -231,11 +231,10 @@ Http::Handled Routes::answer(const Request& request, const access::ClientRights&
   if (std::optional<Http::Handled> answer = answer_by_row(request, rights)) {
     return *std::move(answer);
   }
-  const bool is_read = request.method == "GET" || request.method == "HEAD";
-  if (is_read) {
-    if (std::optional<Response> page = page_of(request)) {
-      return short_answer("/", *std::move(page));
-    }
+  if (std::optional<Response> page = page_of(request)) {
+    const bool is_read = request.method == "GET" || request.method == "HEAD";
+    if (!is_read) return not_allowed("/", "GET, HEAD");
+    return short_answer("/", *std::move(page));
   }
   return short_answer("none", problem_response(Status::NotFound, "There is nothing here."));
 }

@@ -182,6 +182,12 @@ TEST_F(RoutesTest, KnowsItsPathsAndMethods) {
   EXPECT_TRUE(
       ask("OPTIONS /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").starts_with("HTTP/1.1 405"));
   EXPECT_TRUE(ask("HEAD /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").ends_with("\r\n\r\n"));
+  const std::string page = ask("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_TRUE(page.starts_with("HTTP/1.1 405 ")) << page;
+  EXPECT_THAT(page, HasSubstr("Allow: GET, HEAD\r\n"));
+  const std::string api =
+      ask("PUT /api/v1/tubes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_THAT(api, HasSubstr("Allow: GET, HEAD\r\n"));
 }
 
 // T6.
