@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -211,10 +213,13 @@ void set_ephemeral_defaults(Config& config) {
   config.scrub_bytes_per_second = 0;
 }
 
+// Absolute, because whoever reads it in the first line may be in another directory.
 std::string ephemeral_dir() {
   const char* const folder = std::getenv("TMPDIR");
   const bool is_set = folder != nullptr && *folder != 0;
-  return fmt::format("{}/perennial-ephemeral-XXXXXX", is_set ? folder : "/tmp");
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::absolute(is_set ? folder : "/tmp", error);
+  return (path / "perennial-ephemeral-XXXXXX").lexically_normal().string();
 }
 
 // What it would break without a word is refused: whoever says where jobs are to be kept wants them

@@ -109,6 +109,9 @@ class Health(unittest.TestCase):
         with other_program() as port:
             self.assert_not(self.health("--server", f"127.0.0.1:{port}"), "no perennial or beanstalkd")
             self.assert_not(self.health("--http", f"127.0.0.1:{port}"), "status 404")
+        with other_program({"/readyz?verbose": (200, "ok\n"), "/livez?verbose": (200, "")}) as port:
+            self.assert_not(self.health("--http", f"127.0.0.1:{port}"), "no perennial")
+            self.assert_not(self.health("--http", f"127.0.0.1:{port}", "--live"), "no perennial")
         _, said = self.serve()
         self.assert_not(self.health("--http", said["address"]), "does not speak HTTP")
 

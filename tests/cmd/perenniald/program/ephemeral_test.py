@@ -199,6 +199,36 @@ class Ephemeral(unittest.TestCase):
         self.assertEqual(process.wait(SECONDS), 0)
         self.assertEqual(set(os.listdir(self.folder)), {os.path.basename(other), *others})
 
+    def test_a_relative_folder_is_named_from_the_root(self):
+        process = subprocess.Popen([os.path.abspath(PERENNIALD), "--ephemeral"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, cwd=self.folder, env=dict(os.environ, TMPDIR="."))
+        self.addCleanup(self.end, process)
+        said = json.loads(process.stdout.readline())
+        self.assertTrue(os.path.isabs(said["data_dir"]), said)
+        self.assertTrue(os.path.isdir(said["data_dir"]), said)
+        process.terminate()
+        self.assert_ends(process)
+
+    def test_a_server_that_keeps_its_jobs_works_on_in_a_directory_of_the_pattern(self):
+        """In what a killed one has left, with its mark: only the lock says that it is used."""
+        killed, left = self.serve()
+        killed.kill()
+        killed.wait(SECONDS)
+        port = free_port()
+        kept = subprocess.Popen([PERENNIALD, "-b", left["data_dir"], "-l", "127.0.0.1", "-p", str(port)], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, kept)
+        while "at=listen" not in kept.stderr.readline():
+            self.assertIsNone(kept.poll())
+        self.assertEqual(ask(port, "put 0 0 60 4\r\nkeep\r\n"), ["INSERTED 1"])
+        process, _ = self.serve()
+        process.terminate()
+        self.assertEqual(process.wait(SECONDS), 0)
+        self.assertEqual(ask(port, "peek 1\r\n"), ["FOUND 1 4"])
+        kept.terminate()
+        self.assertEqual(kept.wait(SECONDS), 0)
+        self.assertTrue(os.path.isdir(os.path.join(left["data_dir"], "db")))
+
     def test_a_start_that_fails_leaves_nothing(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
