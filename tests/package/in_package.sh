@@ -143,6 +143,8 @@ test_remove() {
 }
 
 test_purge() {
+  mkdir -p "$folder/etc/perennial/work"
+  echo 'PERENNIAL_TOKEN=secret' >"$folder/etc/perennial/work/mail.env"
   apt_get purge -y perennial
   check 'it says where the jobs are' grep -q "the jobs in $data are kept" "$folder/apt.log"
   check 'settings are gone' test ! -e "$folder/etc/perennial"
