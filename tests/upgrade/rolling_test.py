@@ -22,7 +22,7 @@ import versions  # noqa: E402, F401  It knows where the modules of tests/cluster
 from ledger import Client, Load, all_jobs  # noqa: E402
 from processes import Cluster  # noqa: E402
 from timed_load import TimedLoad  # noqa: E402
-from upgrade_case import NEW, PROGRAMS, UpgradeCase, for_each_earlier  # noqa: E402
+from upgrade_case import EXIT_NOT_OURS, NEW, PROGRAMS, UpgradeCase, for_each_earlier  # noqa: E402
 
 ETCD = os.environ.get("ETCD", os.path.join(PROGRAMS, "etcd-server/usr/bin/etcd"))
 EXIT_NOT_LEADER = 76
@@ -154,10 +154,29 @@ class Rolling(UpgradeCase):
     def test_up_and_back_under_load(self):
         self.begin()
         self.roll(self.old, NEW)
-        if self.old.rolls_back and self.old.perenniald != NEW.perenniald:
+        if self.old.refuses_log:
+            self.an_old_node_refuses_the_log()
+        elif self.old.rolls_back and self.old.perenniald != NEW.perenniald:
             self.roll(NEW, self.old)
             self.roll(self.old, NEW)
         self.finish()
+
+    def an_old_node_refuses_the_log(self):
+        """All nodes are new, so the log has entries that only they read."""
+        number = next(number for number in range(3) if number != self.jobs.leader())
+        self.stop(number)
+        node = self.jobs.nodes[number]
+        lines = len(node.output().splitlines())
+        node.arguments[0] = self.old.perenniald
+        node.start()
+        self.assertEqual(node.wait(30), EXIT_NOT_OURS, node.output())
+        refused = [line for line in node.output().splitlines()[lines:] if "level=error" in line]
+        self.one_sentence("\n".join(refused), f"exit={EXIT_NOT_OURS}", "format", "newer program")
+        self.goes_on("an old node has refused the log")
+        node.arguments[0] = NEW.perenniald
+        node.start()
+        self.wait_until(lambda: self.follows(number))
+        self.goes_on("it is new again")
 
     def test_back_half_way(self):
         """Two nodes are upgraded, and go back: nothing that the old one cannot read was written."""

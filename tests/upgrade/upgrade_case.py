@@ -23,11 +23,12 @@ def earlier_versions():
     for entry in os.environ.get("EARLIER", f"itself={PROGRAMS}:serves").split():
         name, folder_and_back = entry.split("=", 1)
         folder, back = folder_and_back.rsplit(":", 1)
-        assert back in ("serves", "refuses", "either"), entry
+        assert back in ("serves", "serves-alone", "refuses", "either"), entry
         version = Version(name, folder)
-        version.serves = back == "serves"  # A directory that this version has written.
+        version.serves = back in ("serves", "serves-alone")  # A directory that this version has written.
         version.refuses = back == "refuses"
         version.rolls_back = back == "serves"  # In a cluster.
+        version.refuses_log = back in ("serves-alone", "refuses")
         versions.append(version)
     return versions
 
