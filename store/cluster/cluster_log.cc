@@ -45,6 +45,7 @@ void ClusterLog::add_entry(BatchIndex index, std::string bytes) {
   }
   epoch_ = batch->epoch();
   added_ = index;
+  links_.heard(batch->now(), batch->epoch());
   step.batch = batch.take();
   step.index = index;
   add_step(std::move(step));

@@ -41,6 +41,8 @@ class ClusterLog final : public Log {
     std::function<void(BatchIndex applied, BatchIndex flushed)> progress;
     // Whether the disk has space for the jobs of puts. Called every 100 ms.
     std::function<void(bool has_space)> space;
+    // The time of an entry of another leader, and its epoch, before the entry is applied.
+    std::function<void(Nanos time, uint64_t epoch)> heard = [](Nanos, uint64_t) {};
     // The database is damaged on disk: Store::damage(). Called once.
     std::function<void(const std::string& what)> disk_damaged;
     // An entry is damaged, or was written by a newer version. Nothing follows.

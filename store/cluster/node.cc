@@ -140,6 +140,13 @@ void Node::check_clock() {
   events_.clock({.ahead = ahead, .may_lead = may_lead_by_clock_ || is_first});
 }
 
+// Where nobody has told the time yet, an entry does not either: it may be as old as the time for
+// which all nodes were stopped, and then wall clocks count.
+void Node::heard_in_log(Nanos time, uint64_t epoch) {
+  const Nanos now = executor_.now();
+  if (time_.at(now)) time_.on_heard(time, epoch, now);
+}
+
 void Node::on_behind() {
   const auto say = [this] {
     end();

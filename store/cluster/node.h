@@ -164,6 +164,10 @@ class Node {
   void set_reaches_leader(std::optional<bool> reaches) { reaches_leader_ = reaches; }
   // What is compared with the other nodes from now on. At first nothing is.
   void set_settings(SettingDigests settings) { settings_ = std::move(settings); }
+  // An entry of the log that is applied here was made when the cluster's time was `time`, by the
+  // leader of this epoch. A leader that ended before it had published its time shows only here that
+  // it was behind the one before.
+  void heard_in_log(Nanos time, uint64_t epoch);
   // REQUIRES: it was elected, and the last entry was committed.
   void append(BatchIndex index, std::string bytes);
   // With which it leads. REQUIRES: it was elected.

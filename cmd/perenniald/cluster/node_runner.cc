@@ -284,6 +284,7 @@ void NodeRunner::start(store::Store& store) {
     node_->set_progress(applied, flushed);
     on_progress(applied, flushed);
   };
+  links.heard = [this](Nanos time, uint64_t epoch) { node_->heard_in_log(time, epoch); };
   links.space = [this](bool has_space) {
     node_->set_space(has_space);
     on_space(has_space);

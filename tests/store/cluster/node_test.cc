@@ -762,6 +762,30 @@ TEST_F(ClockTest, DoesNotJumpBackToThatOfAnEarlierLeader) {
   expect_time(*b, behind - 2, behind + 0.01);
 }
 
+// The same, and the leader that was behind has published nothing: it was killed within a second.
+// What clients had asked it for is in its entries.
+TEST_F(ClockTest, DoesNotJumpBackOverALeaderThatHasToldNothing) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start_with_clock("b", disk_b_, 10 * day);
+  run_for(5 * second);
+  a->process().pause();
+  b->process().pause();
+  run_for(7 * second);
+  const auto c = start_with_clock("c", disk_c_, 10 * day);
+  run_for(second);
+  a->kill();
+  c->write_always(true);
+  ASSERT_TRUE(run_until([&] { return c->leads(); }, 30 * second));
+  run_for(second / 50);
+  const double behind = static_cast<double>(c->time() - right()) / second;
+  ASSERT_LT(behind, -5);
+  c->kill();
+  b->process().resume();
+  ASSERT_TRUE(run_until([&] { return b->leads(); }, 30 * second));
+  // It was lost to the clients for as long as its lease was.
+  expect_time(*b, behind - lease_s - 3, behind + 0.01);
+}
+
 // A former process of it has told the time.
 TEST_F(ClockTest, GoesOnAtTheLeadersOwnRestart) {
   auto a = start_leader("a", disk_a_);

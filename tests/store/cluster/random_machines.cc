@@ -85,6 +85,8 @@ SimulatedNode::Plant plant_of(Bug bug) {
       return Plant::DamagedStandsAgain;
     case Bug::DamageNotTold:
       return Plant::DamageNotTold;
+    case Bug::EarlierTimeBelieved:
+      return Plant::EntriesTellNoTime;
     default:
       return Plant::None;
   }

@@ -137,6 +137,7 @@ void SimulatedNode::on_entry(BatchIndex index, std::string bytes) {
     fault_ = fmt::format("entry {} has epoch {} after {}", index, batch->epoch(), last_epoch_);
   } else {
     last_epoch_ = batch->epoch();
+    if (world_.plant != Plant::EntriesTellNoTime) node_->heard_in_log(batch->now(), batch->epoch());
   }
   seen_ = index;
   process_.after(apply_time, [this, index, kept = std::move(bytes)]() mutable {
@@ -211,8 +212,8 @@ void SimulatedNode::hand_out_always() {
 void SimulatedNode::write_next() {
   if (!writes_ || is_appending_ || !leads()) return;
   const BatchIndex index = disk_.last() + 1;
-  std::string bytes = entry_bytes(epoch_, index, process_.now(),
-                                  fmt::format("{}-{}", options_.node, process_.now()));
+  std::string bytes =
+      entry_bytes(epoch_, index, time(), fmt::format("{}-{}", options_.node, process_.now()));
   appended_[index] = bytes;
   if (world_.appends) {
     world_.appends(disk_.entries.empty() ? std::string() : disk_.entries.rbegin()->second, bytes);

@@ -53,6 +53,7 @@ class SimulatedNode {
     TakeoverAddsUptime,  // To the cluster's time.
     DamagedStandsAgain,  // After its database could not be loaded, of which it knows nothing.
     DamageNotTold,       // To the node.
+    EntriesTellNoTime,   // To the node.
   };
   struct World {
     support::VirtualTime& time;
