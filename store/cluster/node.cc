@@ -62,7 +62,7 @@ Node::Node(etcd::Executor& executor, etcd::Client& client, NodeOptions options,
       election_(executor, client, keys_, leader_record(options_),
                 {.won = [this](const Election::Won& won) { on_won(won); },
                  .lost = [this](std::string why) { lose(std::move(why)); },
-                 .leader = events_.leader,
+                 .leader = [this](const auto& leader) { on_leader(leader); },
                  .outrun = events_.outrun,
                  .abstains = events_.abstains,
                  .failed = events_.failed}),
@@ -140,10 +140,14 @@ void Node::check_clock() {
   events_.clock({.ahead = ahead, .may_lead = may_lead_by_clock_ || is_first});
 }
 
-// Where nobody has told the time yet, an entry does not either: it may be as old as the time for
-// which all nodes were stopped, and then wall clocks count.
+void Node::on_leader(const std::optional<LeaderRecord>& leader) {
+  if (leader && first_leader_epoch_ == 0) first_leader_epoch_ = leader->epoch;
+  events_.leader(leader);
+}
+
 void Node::heard_in_log(Nanos time, uint64_t epoch) {
   const Nanos now = executor_.now();
+  heard_in_log_ = {.time = time, .epoch = epoch, .at = now};
   if (time_.at(now)) time_.on_heard(time, epoch, now);
 }
 
@@ -180,6 +184,12 @@ void Node::lead_if_applied() {
   appender_.lead(won_->token, last_, last_ == base_);
   poll_members();
   const Nanos now = executor_.now();
+  // Nobody has told the time. An entry may be as old as the time for which all nodes were stopped,
+  // and then wall clocks count: unless this node has seen its leader, or an earlier one, lead.
+  const bool is_of_now =
+      heard_in_log_ && first_leader_epoch_ != 0 && heard_in_log_->epoch >= first_leader_epoch_;
+  if (!time_.at(now) && is_of_now)
+    time_.on_heard(heard_in_log_->time, heard_in_log_->epoch, heard_in_log_->at);
   takeover_time_ =
       cluster::takeover_time(time_.at(now), executor_.wall(), options_.clock_offset_max);
   set_time(takeover_time_.time);

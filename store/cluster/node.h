@@ -207,6 +207,7 @@ class Node {
   void on_behind();
   void on_won(const Election::Won& won);
   void on_finished();
+  void on_leader(const std::optional<LeaderRecord>& leader);
   void lead_if_applied();
   void on_committed(BatchIndex index);
   std::vector<BatchIndex> flushed_by_all() const;
@@ -277,6 +278,15 @@ class Node {
   std::vector<Nanos> clocks_of_others_;  // Of those that follow or lead.
   ClusterTime time_;
   TakeoverTime takeover_time_;
+  // The first leader that this node has seen since its start; 0: none.
+  uint64_t first_leader_epoch_ = 0;
+  // What heard_in_log() was told last.
+  struct HeardInLog {
+    Nanos time = 0;
+    uint64_t epoch = 0;
+    Nanos at = 0;
+  };
+  std::optional<HeardInLog> heard_in_log_;
   bool may_lead_by_clock_ = false;
   bool compares_clocks_ = false;  // Other nodes have had an interval to publish theirs.
   bool is_current_ = false;       // All that the log had when it was last read was passed on.

@@ -786,6 +786,33 @@ TEST_F(ClockTest, DoesNotJumpBackOverALeaderThatHasToldNothing) {
   expect_time(*b, behind - lease_s - 3, behind + 0.01);
 }
 
+// The same after a start of all nodes: the first leader's clock is behind. It was killed before it
+// had told the time, and the next one believed its own clock.
+TEST_F(ClockTest, DoesNotJumpToAWallClockOverALeaderThatHasToldNothing) {
+  auto a = start_leader("a", disk_a_);
+  auto b = start("b", disk_b_);
+  run_for(5 * second);
+  b->kill();
+  a->kill();
+  disk_a_.flushed = disk_a_.last();
+  disk_b_.flushed = disk_b_.last();
+  run_for(60 * second);
+  NodeOptions first = options("a");
+  first.priority = 90;
+  a = start(first, disk_a_);
+  a->process().set_wall_offset(-3600 * second);
+  b = start("b", disk_b_);
+  a->write_always(true);
+  ASSERT_TRUE(run_until([&] { return a->leads() || b->leads(); }, 30 * second));
+  ASSERT_TRUE(a->leads());
+  run_for(second / 50);
+  const double behind = static_cast<double>(a->time() - right()) / second;
+  ASSERT_LT(behind, -3500);
+  a->kill();
+  ASSERT_TRUE(run_until([&] { return b->leads(); }, 30 * second));
+  expect_time(*b, behind - lease_s - 3, behind + 0.01);
+}
+
 // A former process of it has told the time.
 TEST_F(ClockTest, GoesOnAtTheLeadersOwnRestart) {
   auto a = start_leader("a", disk_a_);
