@@ -125,7 +125,7 @@ class Http(Samples):
     def test_T5_nothing_can_be_changed(self):
         for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH"):
             self.assertEqual(self.ask("/metrics", method)[0], 405)
-        self.assertEqual(self.ask("/", "POST")[0], 404)
+        self.assertEqual(self.ask("/", "POST")[0], 405)
 
     def test_T6_other_names_are_refused(self):
         for host in ("evil.test", "evil.test:80", "[::1].evil", "127.0.0.1.evil.test"):
