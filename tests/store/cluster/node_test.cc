@@ -636,6 +636,21 @@ class ClockTest : public NodeTest {
     node->process().set_wall_offset(ahead);
     return node;
   }
+  // The first knows the time and stands still. The other has heard only what was told before the
+  // leader stood still, which is dead now; it is about to lead.
+  std::pair<std::unique_ptr<SimulatedNode>, std::unique_ptr<SimulatedNode>>
+  start_one_that_heard_old_time() {
+    const auto a = start_leader("a", disk_a_);
+    auto b = start_with_clock("b", disk_b_, 10 * day);
+    run_for(5 * second);
+    a->process().pause();
+    b->process().pause();
+    run_for(7 * second);
+    auto c = start_with_clock("c", disk_c_, 10 * day);
+    run_for(second);
+    a->kill();
+    return {std::move(b), std::move(c)};
+  }
   // Between what it may be late and what it may be early, in seconds.
   void expect_time(const SimulatedNode& node, double least, double most) {
     const double off = static_cast<double>(node.time() - right()) / second;
@@ -741,15 +756,9 @@ TEST_F(ClockTest, OfANewNodeIsWhatTheOthersKnow) {
 // What it knew of the leader before the last one was more: everything that was asked for meanwhile
 // ended too early.
 TEST_F(ClockTest, DoesNotJumpBackToThatOfAnEarlierLeader) {
-  const auto a = start_leader("a", disk_a_);
-  const auto b = start_with_clock("b", disk_b_, 10 * day);
-  run_for(5 * second);
-  a->process().pause();
-  b->process().pause();
-  run_for(7 * second);
-  const auto c = start_with_clock("c", disk_c_, 10 * day);
-  run_for(second);
-  a->kill();
+  const auto nodes = start_one_that_heard_old_time();
+  const auto& b = nodes.first;
+  const auto& c = nodes.second;
   ASSERT_TRUE(run_until([&] { return c->leads(); }, 30 * second));
   expect_time(*c, -10, -5);
   c->write_always(true);
@@ -765,15 +774,9 @@ TEST_F(ClockTest, DoesNotJumpBackToThatOfAnEarlierLeader) {
 // The same, and the leader that was behind has published nothing: it was killed within a second.
 // What clients had asked it for is in its entries.
 TEST_F(ClockTest, DoesNotJumpBackOverALeaderThatHasToldNothing) {
-  const auto a = start_leader("a", disk_a_);
-  const auto b = start_with_clock("b", disk_b_, 10 * day);
-  run_for(5 * second);
-  a->process().pause();
-  b->process().pause();
-  run_for(7 * second);
-  const auto c = start_with_clock("c", disk_c_, 10 * day);
-  run_for(second);
-  a->kill();
+  const auto nodes = start_one_that_heard_old_time();
+  const auto& b = nodes.first;
+  const auto& c = nodes.second;
   c->write_always(true);
   ASSERT_TRUE(run_until([&] { return c->leads(); }, 30 * second));
   run_for(second / 50);

@@ -31,18 +31,17 @@ class RandomMachines {
  public:
   enum class Bug : uint8_t {
     None,
-    TakeoverAddsUptime,  // The time jumps by the uptime of the node that takes over.
-    WallClockBelieved,   // However far it is off.
-    // Leaders alone tell the time, and that of an earlier one counts, too. Entries tell none.
-    EarlierTimeBelieved,
-    ClaimNotCompared,    // An election does not ask for the newest batch that a node holds.
-    ResetIsProof,        // A port that resets is taken for a process that has ended.
-    SilenceIsProof,      // So is a port that cannot be reached.
-    DamagedStandsAgain,  // A node that could not load its database is elected with it again.
-    DamageNotTold,       // A node does not know that its disk is damaged.
-    CloneBelieved,       // A copy of a directory on another machine is taken for the node itself.
-    PortClosesFirst,     // At a handover standbys take the closed port for the process's end.
-    SpaceNotTold,        // Others do not hear that a disk has space.
+    TakeoverAddsUptime,   // The time jumps by the uptime of the node that takes over.
+    WallClockBelieved,    // However far it is off.
+    EarlierTimeBelieved,  // Leaders alone tell the time, not entries; an earlier one's counts.
+    ClaimNotCompared,     // An election does not ask for the newest batch that a node holds.
+    ResetIsProof,         // A port that resets is taken for a process that has ended.
+    SilenceIsProof,       // So is a port that cannot be reached.
+    DamagedStandsAgain,   // A node that could not load its database is elected with it again.
+    DamageNotTold,        // A node does not know that its disk is damaged.
+    CloneBelieved,        // A copy of a directory on another machine is taken for the node itself.
+    PortClosesFirst,      // At a handover standbys take the closed port for the process's end.
+    SpaceNotTold,         // Others do not hear that a disk has space.
   };
   enum class Faults : uint8_t {
     All,  // But for a restore.
