@@ -78,7 +78,8 @@ struct Apply {
   template <typename C>
   void count() const {
     if constexpr (!command_row<C>().stats_key.empty()) {
-      constexpr bool changes_nothing = std::is_same_v<C, Peek> || std::is_same_v<C, Use>;
+      constexpr bool changes_nothing =
+          std::is_same_v<C, Peek> || std::is_same_v<C, Use> || std::is_same_v<C, ListNotes>;
       if (!changes_nothing || !conn().is_internal) ++state.counters.commands.of<C>();
     }
   }

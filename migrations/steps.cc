@@ -19,12 +19,17 @@ Status no_step(uint32_t from, uint32_t to) {
                       from, to)};
 }
 
-// Returns the steps from the format `from` to `how.to`.
+// Returns the steps from the format `from` to `how.to`. A directory of a format that is served is
+// one of the newest that has nothing of what that adds: a step from the newest takes it as it is.
 Result<std::vector<const Step*>> plan(const Migration& how, uint32_t from) {
   std::vector<const Step*> out;
   while (from < how.to) {
     const auto step = std::ranges::find(how.steps, from, &Step::from);
-    if (step == how.steps.end()) return no_step(from, how.to);
+    if (step == how.steps.end()) {
+      if (!store::is_served(from) || from == store::format_version) return no_step(from, how.to);
+      from = std::min(store::format_version, how.to);
+      continue;
+    }
     CHECK(step->to == from + 1);
     out.push_back(&*step);
     from = step->to;
@@ -85,8 +90,9 @@ Status Rewrite::commit(rocksdb::WriteBatch& batch, std::string progress) {
 }
 
 Result<Migrated> migrate(const Migration& how) {
+  const uint32_t newest = std::max(how.to, store::format_version);
   Result<std::unique_ptr<store::RawStore>> store = store::RawStore::open({.data_dir = how.data_dir,
-                                                                          .format_max = how.to,
+                                                                          .format_max = newest,
                                                                           .families = how.families,
                                                                           .events = how.events,
                                                                           .env = how.env});
@@ -96,7 +102,7 @@ Result<Migrated> migrate(const Migration& how) {
   if (!steps.ok()) return steps.status();
   if (Status same = check_resumable(**store, *steps); !same.ok()) return same;
   Migrated out = {.from = from,
-                  .to = how.to,
+                  .to = std::max(from, how.to),
                   .resumed = (*store)->migration().has_value(),
                   .steps = {},
                   .checkpoint = {}};

@@ -59,7 +59,7 @@ Step add_keys_step();  // 0002_add_keys.cc
 struct Migration {
   std::string data_dir = {};
   std::vector<Step> steps = all_steps();
-  uint32_t to = store::format_version;
+  uint32_t to = store::format_base;
   // The families of each format.
   std::span<const store::FamilyNames> families = store::format_families;
   bool dry_run = false;

@@ -1,7 +1,9 @@
 #include "store/forced_start.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <rocksdb/iterator.h>
@@ -29,11 +31,16 @@ class BodyMatch {
     at_->SeekToFirst();
   }
 
-  void take(const JobRow& row) {
+  // False: the job has no body, and is left out.
+  bool take(const JobRow& row) {
     const auto key = job_key(row.id);
     pass_until(view(key));
-    if (at_->Valid() && view(at_->key()) == view(key)) return at_->Next();
+    if (at_->Valid() && view(at_->key()) == view(key)) {
+      at_->Next();
+      return true;
+    }
     outcome_.deleted_later.push_back({.id = row.id, .state = row.state});
+    return false;
   }
   Status finish() {
     pass_until({});
@@ -51,6 +58,53 @@ class BodyMatch {
 
   ForcedOutcome& outcome_;
   std::unique_ptr<rocksdb::Iterator> at_;
+};
+
+// Compares the notes with what jobs count. Both come in the order of ids. The rows of notes are
+// read, but a damaged one stops no start: it is left where it is.
+class NoteMatch {
+ public:
+  NoteMatch(const Database& view, ForcedOutcome& outcome) : outcome_(outcome) {
+    rocksdb::ReadOptions how;
+    how.fill_cache = false;
+    how.readahead_size = 2 << 20;
+    rocksdb::ColumnFamilyHandle* const family = view.family(Family::Notes);
+    at_.reset(family == nullptr ? rocksdb::NewEmptyIterator() : view->NewIterator(how, family));
+    at_->SeekToFirst();
+  }
+
+  // `had`: how many notes the job counts. 0 also of a job that is left out.
+  void take(JobId id, uint32_t had) {
+    for (; at_->Valid(); at_->Next()) {
+      const std::string_view key = view(at_->key());
+      const Result<JobId> job = decode_note_key(key);
+      if (job.ok() && *job > id) return;
+      const bool is_of_job = job.ok() && *job == id && had > 0;
+      const Result<NoteStored> row = decode_note(key, view(at_->value()));
+      const bool stays = is_of_job && (!row.ok() || is_kept(row->note.number, had));
+      if (job.ok() && !stays) outcome_.notes_written_later.emplace_back(key);
+    }
+  }
+  void finish() { take(std::numeric_limits<JobId>::max(), 0); }
+
+ private:
+  ForcedOutcome& outcome_;
+  std::unique_ptr<rocksdb::Iterator> at_;
+};
+
+// Compares bodies and notes with jobs.
+struct Matches {
+  BodyMatch bodies;
+  NoteMatch notes;
+
+  void take(const JobRow& row) {
+    const bool is_left_out = !bodies.take(row);
+    notes.take(row.id, row.fields && !is_left_out ? row.fields->notes : 0);
+  }
+  Status finish() {
+    notes.finish();
+    return bodies.finish();
+  }
 };
 
 LoadSink empty_sink() {
@@ -87,10 +141,12 @@ absl::flat_hash_set<JobId> ForcedOutcome::left_out() const {
 Result<ForcedOutcome> foresee(const Database& view, bool compares_bodies) {
   ForcedOutcome outcome;
   LoadSink sink = empty_sink();
-  std::unique_ptr<BodyMatch> bodies;
-  if (compares_bodies) bodies = std::make_unique<BodyMatch>(view, outcome);
+  std::optional<Matches> matches;
+  if (compares_bodies) {
+    matches.emplace(Matches{.bodies = {view, outcome}, .notes = {view, outcome}});
+  }
   sink.job = [&](const JobRow& row) {
-    if (bodies) bodies->take(row);
+    if (matches) matches->take(row);
     return Status();
   };
   absl::flat_hash_set<JobId> left_out;
@@ -103,7 +159,7 @@ Result<ForcedOutcome> foresee(const Database& view, bool compares_bodies) {
   Loaded loaded;
   if (Status rows = load_rows(view, sink, loaded); !rows.ok()) return rows;
   if (Status same = check_states(view, loaded); !same.ok()) return same;
-  if (Status compared = bodies ? bodies->finish() : Status(); !compared.ok()) return compared;
+  if (Status compared = matches ? matches->finish() : Status(); !compared.ok()) return compared;
   for (size_t state = 0; state < outcome.jobs.size(); ++state) {
     outcome.jobs[state] = loaded.jobs[state];
   }
@@ -180,6 +236,10 @@ Status Store::Impl::finish_forced() {
     const auto remove = [&] {
       must(writes.Delete(db->family(Family::Keys), slice(key_row_key(key.tube, key.key))));
     };
+    if (Status done = add(remove); !done.ok()) return done;
+  }
+  for (const std::string& key : promised->notes_written_later) {
+    const auto remove = [&] { must(writes.Delete(db->family(Family::Notes), slice(key))); };
     if (Status done = add(remove); !done.ok()) return done;
   }
   if (Status written = added > 0 ? write(true) : Status(); !written.ok()) return written;

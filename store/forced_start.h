@@ -33,6 +33,8 @@ struct ForcedOutcome {
   std::vector<JobPlace> deleted_later;
   std::vector<KeyStored> keys_of_deleted;
   std::vector<JobId> put_later;
+  // Keys of notes: of jobs that are left out, and those that jobs do not count yet.
+  std::vector<std::string> notes_written_later;
 
   // The fields of the event that announces the outcome.
   std::string fields() const;

@@ -12,6 +12,7 @@
 #include "store/disk/hash.h"
 #include "store/forced_start.h"
 #include "store/load.h"
+#include "store/read_notes.h"
 #include "store/recovery/recovery.h"
 #include "store/rocks/database.h"
 #include "store/rocks/meta_rows.h"
@@ -33,6 +34,7 @@ struct Reader::Impl {
   std::unique_ptr<Database> db;
   std::unique_ptr<Salvage> salvage;  // Instead of `db`.
   CommitRow commit;
+  uint32_t format = format_base;
   JobId next_id = 1;
   // The jobs that a forced start would leave out.
   absl::flat_hash_set<JobId> left_out;
@@ -50,6 +52,11 @@ struct Reader::Bodies::Impl {
   std::unique_ptr<rocksdb::Iterator> at;
   rocksdb::PinnableSlice got;
   std::string_view value;  // The row that find() found; empty if it cannot be read.
+};
+
+struct Reader::Notes::Impl {
+  const Database* db;  // The reader's, which outlives this. Null if it salvages.
+  std::optional<Salvage::Notes> salvaged;
 };
 
 Result<std::unique_ptr<Reader>> Reader::open(Options options) {
@@ -78,6 +85,7 @@ Status Reader::Impl::open() {
     salvage = opened.take();
     commit = salvage->commit();
     next_id = salvage->next_id();
+    format = salvage->format();
     return {};
   }
   const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
@@ -86,6 +94,9 @@ Status Reader::Impl::open() {
   Result<Database> view = open_view(db_path, how, failure, *plan);
   if (!view.ok()) return view.take_status();
   db = std::make_unique<Database>(view.take());
+  const Result<StoredFormat> stored = read_format(*db);
+  if (!stored.ok()) return stored.status();
+  format = stored->version;
   const Result<CommitRow> last = read_commit(*db);
   if (!last.ok()) return last.status();
   const Result<JobId> found = next_id_of(*db, *plan);
@@ -119,6 +130,9 @@ Reader::~Reader() = default;
 
 const CommitRow& Reader::commit() const {
   return impl_->commit;
+}
+uint32_t Reader::format() const {
+  return impl_->format;
 }
 JobId Reader::next_id() const {
   return impl_->next_id;
@@ -214,7 +228,10 @@ Result<FamilyDigest> digest_family(const Database& db, Family family,
   options.readahead_size = 2 << 20;
   FamilyDigest out = {.family = family_names[static_cast<size_t>(family)], .rows = 0, .hash = {}};
   Hasher hasher;
-  const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(options, db.family(family)));
+  rocksdb::ColumnFamilyHandle* const handle = db.family(family);
+  // One without the family has the same rows as one whose family is empty.
+  const std::unique_ptr<rocksdb::Iterator> at(handle == nullptr ? rocksdb::NewEmptyIterator()
+                                                                : db->NewIterator(options, handle));
   for (at->SeekToFirst(); at->Valid(); at->Next()) {
     if (out.rows % rows_between_looks == 0 && cancelled && cancelled()) {
       return Status(StatusCode::Io, "it was cancelled");
@@ -240,6 +257,27 @@ Result<std::vector<FamilyDigest>> Reader::digests(const std::function<bool()>& c
     out.push_back(digest.take());
   }
   return out;
+}
+
+Reader::Notes Reader::notes() const {
+  auto notes = std::make_unique<Notes::Impl>(Notes::Impl{.db = impl_->db.get(), .salvaged = {}});
+  if (impl_->salvage != nullptr) notes->salvaged.emplace(*impl_->salvage);
+  return Notes(std::move(notes));
+}
+
+Reader::Notes::Notes(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Reader::Notes::Notes(Notes&&) noexcept = default;
+Reader::Notes::~Notes() = default;
+
+Result<std::vector<Note>> Reader::Notes::read(JobId id, uint32_t had) {
+  if (impl_->salvaged) return impl_->salvaged->find(id, had);
+  rocksdb::ReadOptions how;
+  how.fill_cache = false;
+  Result<std::vector<Note>> notes = read_notes(*impl_->db, how, id);
+  // Where a forced start has not removed yet what its log has lost, notes of later are left.
+  if (notes.ok())
+    std::erase_if(*notes, [&](const Note& note) { return !is_kept(note.number, had); });
+  return notes;
 }
 
 Reader::Bodies::Bodies(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

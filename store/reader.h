@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/types/basic.h"
+#include "engine/types/note.h"
 #include "engine/types/status.h"
 #include "store/format/format.h"
 #include "store/salvage/salvaged.h"
@@ -52,6 +53,8 @@ class Reader {
 
   // The commit row of the last batch.
   const CommitRow& commit() const;
+  // The format of the database: format.h.
+  uint32_t format() const;
   // Neither this id nor a higher one was ever used.
   JobId next_id() const;
 
@@ -85,6 +88,26 @@ class Reader {
   };
   // The result must end before the reader.
   Bodies bodies() const;
+
+  // Reads notes of jobs.
+  class Notes {
+   public:
+    Notes(Notes&&) noexcept;
+    ~Notes();
+    // Returns the notes of a job, the oldest first: at most notes_max. A note that is not there, or
+    // that a reader that salvages cannot read, is left out. `had`: how many notes the job counts.
+    // Corruption: a row is not what was written. REQUIRES: if the reader salvages, `id` is higher
+    // than that of the last call.
+    Result<std::vector<Note>> read(JobId id, uint32_t had);
+
+   private:
+    friend class Reader;
+    struct Impl;
+    explicit Notes(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+  };
+  // The result must end before the reader.
+  Notes notes() const;
 
   // Returns the digests of all families, in their order: what is the same in the databases of all
   // nodes of a cluster that have applied the same batches. Of the commit row it takes the index and

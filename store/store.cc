@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "store/disk/identity.h"
+#include "store/read_notes.h"
 #include "store/rocks/log_env.h"
 #include "store/rocks/meta_rows.h"
 #include "store/rocks/observer.h"
@@ -27,14 +28,14 @@ Nanos machine_clock() {
 }
 
 // Writes the rows that every database has from the beginning. A missing row is therefore damage.
-Status write_first_rows(Database& db) {
+Status write_first_rows(Database& db, const Options& options) {
   rocksdb::WriteBatch writes;
   rocksdb::ColumnFamilyHandle* const meta = db.family(Family::Meta);
   const auto add = [&](MetaTag tag, std::string_view value) {
     must(writes.Put(meta, slice(view(meta_key(tag))), slice(value)));
   };
   add(MetaTag::Commit, view(encode(CommitRow())));
-  add(MetaTag::FormatVersion, view(encode_format_version(format_version)));
+  add(MetaTag::FormatVersion, view(encode_format_version(options.format_min)));
   add(MetaTag::NextId, view(encode_next_id(1)));
   rocksdb::WriteOptions synced;
   synced.sync = true;
@@ -45,7 +46,7 @@ Status create_db(DataDir& dir, const Options& options, StoreFailure& failure) {
   if (Status begun = dir.begin_new_db(); !begun.ok()) return begun;
   Result<Database> db = Database::create(dir.new_db_path(), options, failure);
   if (!db.ok()) return db.take_status();
-  if (Status written = write_first_rows(*db); !written.ok()) return written;
+  if (Status written = write_first_rows(*db, options); !written.ok()) return written;
   if (Status closed = db->close(); !closed.ok()) return closed;
   const Status removed = remove_log_mark(file_system_of(options.env), dir.new_db_path());
   return removed.ok() ? dir.publish_new_db() : removed;
@@ -81,10 +82,9 @@ Result<std::unique_ptr<Store>> Store::open(Options options, const StartReview& r
   auto impl = std::make_unique<Impl>(std::move(options), dir.take());
   if (Status opened = impl->open(review); !opened.ok()) return std::move(opened).with(doing);
   const Opening& found = impl->opening;
-  impl->inform("store.open",
-               fmt::format("format={} epoch={} index={} next_id={} took_ms={}", format_version,
-                           found.epoch, found.last_index, found.next_id,
-                           (impl->options.steady_clock() - begun) / nanos_per_ms));
+  impl->inform("store.open", fmt::format("format={} epoch={} index={} next_id={} took_ms={}",
+                                         impl->format, found.epoch, found.last_index, found.next_id,
+                                         (impl->options.steady_clock() - begun) / nanos_per_ms));
   return std::unique_ptr<Store>(new Store(std::move(impl)));
 }
 
@@ -192,7 +192,11 @@ Status Store::Impl::prepare_recovery(RecoveryPlan& plan, const StartReview& revi
 }
 
 Status Store::Impl::read_meta(JobId next_id_min) {
-  if (Status known = check_version(*db, options); !known.ok()) return known;
+  const Result<StoredFormat> found = read_format(*db);
+  if (!found.ok()) return found.status();
+  if (Status known = check_format(*found, options); !known.ok()) return known;
+  if (Status whole = check_families(*db, options); !whole.ok()) return whole;
+  format = found->version;
   const Result<CommitRow> commit = read_commit(*db);
   if (!commit.ok()) return commit.status();
   const Result<JobId> next_id = find_next_id(*db);
@@ -374,6 +378,12 @@ Result<Body> Store::read_body(JobId id, const Snapshot* snapshot) const {
   impl_->containment.suspect(id);
   if (!impl_->containment.check_suspects(**impl_->db)) return body;
   return get_body(*impl_->db, options, id, is_of_table);
+}
+
+Result<std::vector<Note>> Store::read_notes(JobId id, const Snapshot* snapshot) const {
+  rocksdb::ReadOptions options;
+  if (snapshot != nullptr) options.snapshot = snapshot->at_;
+  return store::read_notes(*impl_->db, options, id);
 }
 
 std::optional<Body> Store::body_in_memory(JobId id) const {

@@ -12,6 +12,7 @@
 
 #include "engine/types/basic.h"
 #include "engine/types/body.h"
+#include "engine/types/note.h"
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
 #include "store/batch/batch.h"
@@ -140,6 +141,11 @@ class Store {
   // rewritten (compaction reason BottommostFiles).
   Snapshot snapshot() const;
   Result<Body> read_body(JobId id, const Snapshot* snapshot = nullptr) const;
+  // Thread-safe. Returns the notes of the job, all as of `snapshot` or as of one moment, the oldest
+  // first: at most notes_max. A note that is not there, as after a repair, is left out, so that a
+  // job may have fewer than it counts, or none. It waits for the disk. Corruption: a row is not
+  // what was written; the message names the family and the key. Io: the disk cannot read it.
+  Result<std::vector<Note>> read_notes(JobId id, const Snapshot* snapshot = nullptr) const;
   // Returns the body if RocksDB has it in a memtable or in its block cache, and never waits for the
   // disk. If it returns none, read_body() tells whether there is a body.
   std::optional<Body> body_in_memory(JobId id) const;
@@ -184,8 +190,8 @@ class Store {
   // Reads some tables again (scrub_bytes_per_second), and lets repair_damage() do what is to be
   // done about damaged bodies. One thread calls it about once a second.
   void scrub(Nanos now);
-  // Damaged blocks of all other families that it has found. Their rows are in memory, and the next
-  // start is refused.
+  // Damaged blocks of all other families that it has found. Except for notes, their rows are in
+  // memory, and the next start is refused.
   std::vector<DamagedRows> damaged_rows() const;
   ScrubFigures scrub_figures() const;
   // What of the database on disk is known not to be what was written, for a person to read. Empty:

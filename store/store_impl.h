@@ -84,6 +84,9 @@ struct Store::Impl {
   void add_meta(MetaTag tag, std::string_view value);
   void add_commit_row();
   Status write(bool sync);
+  // Makes what a batch with notes needs, if the database is of a format without notes. The batch
+  // raises the format: README.md of format/, "Format 3".
+  Status begin_notes();
   Status sync();
   // Syncs the log if the batch of epoch `next` is the first of a new epoch.
   Status finish_epoch(uint64_t next);
@@ -113,12 +116,14 @@ struct Store::Impl {
   Opening opening;
   std::optional<ForcedOutcome> promised;  // Of a forced start.
   JobId stored_next_id = 1;               // The row that open() found.
+  // Of the database. Only the thread that writes uses it.
+  uint32_t format = format_base;
   std::string identity;
   std::string cluster_id;  // Empty: the directory belongs to no cluster.
   // The number of rows of each job family. open() sums it over the properties of the tables, and
-  // each batch changes it since. Only the thread that writes changes it. That of keys is an upper
-  // bound for the rows in tables, because its rows are overwritten. Only compact_tombstones() sets
-  // it.
+  // each batch changes it since. Only the thread that writes changes it. Those of keys and notes
+  // are upper bounds for the rows in tables, because their rows are overwritten. Only
+  // compact_tombstones() sets them.
   std::array<std::atomic<uint64_t>, family_count> rows = {};
   // The space reservation of a compaction: compact.cc.
   std::atomic<uint64_t> reserved_space_bytes = 0;

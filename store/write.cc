@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
+#include "store/batch/batch_codec.h"
 #include "store/rocks/log_env.h"
 #include "store/store_impl.h"
 #include "store/types/rocks_status.h"
@@ -63,6 +66,22 @@ struct KeyWriter {
   }
 };
 
+// Adds the writes to `notes`, with Delete for the same reason. A batch with notes finds the family.
+struct NoteWriter {
+  rocksdb::WriteBatch& writes;
+  rocksdb::ColumnFamilyHandle* notes;
+
+  void operator()(const NoteStored& stored) const {
+    const auto key = note_key(stored.job, place_of_note(stored.note.number));
+    must(writes.Put(notes, slice(view(key)), slice(encode(stored.note))));
+  }
+  void operator()(const NotesRemoved& removed) const {
+    for (uint32_t place = 0; place < removed.kept; ++place) {
+      must(writes.Delete(notes, slice(view(note_key(removed.job, place)))));
+    }
+  }
+};
+
 }  // namespace
 
 // A row that stays in its family is also removed with SingleDelete before the Put. One Put over
@@ -121,6 +140,17 @@ Status Store::Impl::write(bool sync) {
   return note_durable();
 }
 
+// RocksDB makes the family durable at once, and the version only with the batch. So after a crash
+// the family may be there and empty, in a database of the format before.
+Status Store::Impl::begin_notes() {
+  const std::string name(family_names[place_of(Family::Notes)]);
+  if (db->has_family(name)) return {};
+  // The family gets the number of the newest log file, and a start takes such a number as proof
+  // that all older files were synced: Manifest::named_max().
+  Status synced = sync();
+  return synced.ok() ? fail_on_error(db->create_family(name, options)) : synced;
+}
+
 // What becomes of a fault of the disk, such as EIO from the write or the sync of the log. It is
 // final, and the process ends:
 //
@@ -173,18 +203,31 @@ Status Store::write(const Batch& batch, bool sync) {
   CHECK(batch.index() == impl.applied.index + 1);
   CHECK(batch.epoch() >= impl.applied.epoch);
   if (Status ready = impl.finish_epoch(batch.epoch()); !ready.ok()) return ready;
+  const bool raises_format = impl.format < format_with_notes && has_notes(batch);
+  if (raises_format) {
+    if (Status begun = impl.begin_notes(); !begun.ok()) return begun;
+  }
   impl.applied = {.epoch = batch.epoch(),
                   .index = batch.index(),
                   .known_durable = std::max(batch.known_durable(), impl.durable.index),
                   .now = batch.now()};
   impl.writes.Clear();
   impl.add_commit_row();  // It is first, so that a start can read it from a record that was torn.
+  if (raises_format) {
+    impl.add_meta(MetaTag::FormatVersion, view(encode_format_version(format_with_notes)));
+  }
   for (const JobEffect& job : batch.jobs()) impl.add_job(job);
   const MetaWriter meta = {.writes = impl.writes, .meta = impl.db->family(Family::Meta)};
   for (const MetaEffect& effect : batch.metas()) std::visit(meta, effect);
   const KeyWriter keys = {.writes = impl.writes, .keys = impl.db->family(Family::Keys)};
   for (const KeyEffect& effect : batch.keys()) std::visit(keys, effect);
-  return impl.write(sync);
+  const NoteWriter notes = {.writes = impl.writes, .notes = impl.db->family(Family::Notes)};
+  for (const NoteEffect& effect : batch.notes()) std::visit(notes, effect);
+  Status written = impl.write(sync);
+  if (!raises_format || !written.ok()) return written;
+  const uint32_t before = std::exchange(impl.format, format_with_notes);
+  impl.inform("store.format", fmt::format("from={} to={}", before, impl.format));
+  return written;
 }
 
 Status Store::sync() {

@@ -217,6 +217,13 @@ struct Appender {
     all.tube.assign(1, '*');
     append_line(out, all);
   }
+  void operator()(const NoteJob& note) const {
+    CHECK(note.bytes == note.text.size());
+    append_line(out, note);
+    out += note.text;
+    out += "\r\n";
+  }
+  void operator()(const NoteRefused&) const { refuse(); }
   void operator()(const PutBatch&) const { CHECK(!"the bodies of its items are missing"); }
   void operator()(const PutBatchRefused&) const { refuse(); }
   void operator()(const PutTooBig&) const { refuse(); }

@@ -18,8 +18,8 @@ namespace perennial::wire {
 
 // Appends the bytes of a command. `body` belongs to a Put, whose body_bytes is its size, and is
 // empty for every other command. REQUIRES: `command` is not one of the refused lines (PutTooBig,
-// PutTrailingJunk, PutNoCrlf, PutBatchRefused, Malformed, a Checkpoint with trailing junk), and no
-// PutBatch.
+// PutTrailingJunk, PutNoCrlf, PutBatchRefused, NoteRefused, Malformed, a Checkpoint with trailing
+// junk), and no PutBatch.
 void append_command(std::string& out, const Command& command, std::string_view body = {});
 
 // What a server answered. The shape of the word's row says which members have a meaning.
@@ -74,5 +74,16 @@ class ReplyParser {
 // perennial, or another version.
 std::optional<CheckpointMade> parse_checkpoint(std::string_view yaml);
 std::optional<CheckpointFailed> parse_checkpoint_failure(std::string_view yaml);
+
+// A note as a server tells it.
+struct ToldNote {
+  uint32_t number = 0;
+  uint32_t attempt = 0;
+  std::string time = {};  // RFC 3339, UTC.
+  std::string user = {};
+  std::string text = {};  // UTF-8.
+};
+// Parses the document that answers list-notes. Without a value: it is none.
+std::optional<std::vector<ToldNote>> parse_notes(std::string_view yaml);
 
 }  // namespace perennial::wire

@@ -327,6 +327,13 @@ std::optional<PutBatchLine> parse_put_batch_line(std::string_view args, Extensio
   return line;
 }
 
+std::optional<NoteLine> parse_note_line(std::string_view args) {
+  NoteLine line{};
+  if (!take(args, line.id) || !take(args, line.bytes)) return std::nullopt;
+  line.is_good = args.empty() && line.bytes > 0;
+  return line;
+}
+
 bool may_be_long(std::string_view head, ExtensionSet allowed) {
   if (!allowed.allows(Extension::Probe)) return false;
   bool may_be = holds_colon(head);

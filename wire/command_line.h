@@ -11,6 +11,7 @@ namespace perennial::wire {
 // protocol.txt, "put": the prefix that makes a line a put.
 inline constexpr std::string_view put_prefix = command_row<Put>().prefix;
 inline constexpr std::string_view put_batch_prefix = command_row<PutBatch>().prefix;
+inline constexpr std::string_view note_prefix = command_row<NoteJob>().prefix;
 
 // What follows the last number of a put's line, apart from valid options.
 enum class PutTail : uint8_t {
@@ -42,6 +43,17 @@ struct PutBatchLine {
 // Parses the line of a put-batch from what follows its prefix. Without a value if one of the two
 // numbers is none, so that nobody can say where the items end.
 std::optional<PutBatchLine> parse_put_batch_line(std::string_view args, ExtensionSet allowed);
+
+// The content of a note's line.
+struct NoteLine {
+  JobId id;
+  uint64_t bytes;
+  bool is_good;  // If not, the text is dropped before the command is answered.
+};
+
+// Parses the line of a note from what follows its prefix. Without a value if one of the two numbers
+// is none, so that nobody can say where the text ends.
+std::optional<NoteLine> parse_note_line(std::string_view args);
 
 // Returns whether the line that begins with `head`, its first line_bytes_max bytes, may have
 // line_long_bytes_max bytes. It may if `head` holds a colon, or begins with the word of an

@@ -175,6 +175,10 @@ struct Appender {
   void operator()(const std::unique_ptr<ClientList>& reply) const {
     append_yaml(out, Word::Ok, clients_yaml(*reply));
   }
+  void operator()(const NotesOf& /*reply*/) const { CHECK(!"the notes are missing"); }
+  void operator()(const std::unique_ptr<NoteList>& reply) const {
+    append_yaml(out, Word::Ok, notes_yaml(*reply));
+  }
   void operator()(const std::unique_ptr<TubeNames>& reply) const {
     append_names_head(out, size_of(*reply));
     append_names(out, *reply);

@@ -1,9 +1,13 @@
 #include "wire/job_line.h"
 
+#include <chrono>
 #include <iterator>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "wire/yaml_text.h"
 
 namespace perennial::wire {
 namespace {
@@ -21,10 +25,18 @@ const JobStats::More& more_of(const JobStats& job) {
 void append_job(std::string& out, const JobStats& job) {
   fmt::format_to(std::back_inserter(out),
                  "- {{id: {}, tube: \"{}\", state: {}, pri: {}, age: {}, delay: {}, ttr: {}, "
-                 "time-left: {}, bytes: {}, reserves: {}, attempts: {}{}}}\n",
+                 "time-left: {}, bytes: {}, reserves: {}, attempts: {}{}{}}}\n",
                  job.id, job.tube, state_name(job.state), job.priority, seconds(job.age),
                  seconds(job.delay), seconds(job.ttr), seconds(job.time_left), job.body_bytes,
-                 job.reserves, more_of(job).attempts, more_of(job).parked ? ", parked: true" : "");
+                 job.reserves, more_of(job).attempts, more_of(job).parked ? ", parked: true" : "",
+                 more_of(job).notes > 0 ? fmt::format(", notes: {}", more_of(job).notes) : "");
+}
+
+// RFC 3339, with milliseconds.
+std::string utc_text(Nanos time) {
+  const std::chrono::sys_time<std::chrono::seconds> whole{std::chrono::seconds(seconds(time))};
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(whole.time_since_epoch().count()),
+                     time % nanos_per_second / nanos_per_ms);
 }
 
 }  // namespace
@@ -62,6 +74,8 @@ void append_fact(std::string& out, JobFact fact, const JobStats& job) {
       return append(std::string_view(more_of(job).from));
     case JobFact::Key:
       return append(std::string_view(more_of(job).key));
+    case JobFact::Notes:
+      return append(more_of(job).notes);
   }
 }
 
@@ -78,6 +92,18 @@ std::string clients_yaml(const ClientList& list) {
                    client.commands, conn.is_producer, conn.is_worker, conn.is_waiting, conn.held,
                    conn.used, conn.watched_count, fmt::join(conn.watched, " "),
                    client.output_bytes);
+  }
+  return out;
+}
+
+std::string notes_yaml(const NoteList& list) {
+  if (list.notes.empty()) return "--- []\n";
+  std::string out = "---\n";
+  for (const Note& note : list.notes) {
+    fmt::format_to(std::back_inserter(out),
+                   "- number: {}\n  time: \"{}\"\n  attempt: {}\n  user: {}\n  text: {}\n",
+                   note.number, utc_text(note.time), note.attempt, yaml_text(note.user),
+                   yaml_text(note.text));
   }
   return out;
 }

@@ -18,4 +18,7 @@ std::string jobs_yaml(const JobList& list);
 // The YAML document that answers list-clients: the same with connections.
 std::string clients_yaml(const ClientList& list);
 
+// The YAML document that answers list-notes: a list with a mapping for each note.
+std::string notes_yaml(const NoteList& list);
+
 }  // namespace perennial::wire

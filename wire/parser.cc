@@ -56,6 +56,8 @@ void Parser::read_line(std::string_view& rest, Step& step) {
     begin_put(line.substr(put_prefix.size()), step);
   } else if (line.starts_with(put_batch_prefix) && allowed_.allows(Extension::Batch)) {
     begin_batch(line.substr(put_batch_prefix.size()), step);
+  } else if (line.starts_with(note_prefix) && allowed_.allows(Extension::Notes)) {
+    begin_note(line.substr(note_prefix.size()), step);
   } else {
     step.command = parse_command_line(line, allowed_);
   }
@@ -99,6 +101,22 @@ void Parser::begin_batch(std::string_view args, Step& step) {
   }
 }
 
+void Parser::begin_note(std::string_view args, Step& step) {
+  const std::optional<NoteLine> line = parse_note_line(args);
+  if (!line) {
+    step.command = Malformed{Malformed::Kind::BadFormat};
+  } else if (!line->is_good) {
+    begin_refusal(NoteRefused{NoteRefused::Why::BadFormat}, line->bytes);
+  } else if (line->bytes > note_bytes_max) {
+    begin_refusal(NoteRefused{NoteRefused::Why::TooBig}, line->bytes);
+  } else {
+    const auto bytes = static_cast<uint32_t>(line->bytes);
+    note_ = std::make_unique<NoteJob>(NoteJob{.id = line->id, .bytes = bytes});
+    put_ = {.priority = 0, .delay_s = 0, .ttr_s = 0, .body_bytes = bytes};
+    reading_ = Reading::Body;
+  }
+}
+
 void Parser::read_body(std::string_view& rest, size_t body_bytes_left) {
   // The limit is checked in each call and not only for the header, because other connections use
   // the same memory while the body arrives. A body that was partly kept is dropped completely.
@@ -138,6 +156,8 @@ void Parser::read_body_end(std::string_view& rest, Step& step) {
   Body body = std::exchange(body_, Body());
   if (batch_) {
     end_batch(body, step);
+  } else if (note_) {
+    end_note(body, step);
   } else if (crlf_good_) {
     step.command = put_;
     step.body = std::move(body);
@@ -161,6 +181,16 @@ void Parser::end_batch(const Body& items, Step& step) {
   } else {
     step.command = std::move(batch);
   }
+}
+
+void Parser::end_note(const Body& text, Step& step) {
+  NoteJob note = std::move(*std::exchange(note_, nullptr));
+  if (!crlf_good_) {
+    step.command = NoteRefused{NoteRefused::Why::ExpectedCrlf};
+    return;
+  }
+  if (!body_dropped_) note.text = text.view();
+  step.command = std::move(note);
 }
 
 // Begins to drop the body and its CRLF. The put is answered after that.

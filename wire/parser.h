@@ -23,7 +23,7 @@ struct Step {
   Body body;                       // With a Put only.
   std::vector<Body> bodies;        // With a PutBatch only: one for each item, in order.
   // With a Put or a PutBatch only: there was no space for the body or the items, which were
-  // dropped.
+  // dropped. A note for which there was no space has no text.
   bool body_dropped = false;
   // Set instead of a command: the connection speaks a foreign protocol. The caller closes the
   // connection and feeds no more of its bytes.
@@ -60,11 +60,13 @@ class Parser {
   void read_line(std::string_view& rest, Step& step);
   void begin_put(std::string_view args, Step& step);
   void begin_batch(std::string_view args, Step& step);
+  void begin_note(std::string_view args, Step& step);
   void read_body(std::string_view& rest, size_t body_bytes_left);
   void skip_body(std::string_view& rest);
   void begin_body_end();
   void read_body_end(std::string_view& rest, Step& step);
   void end_batch(const Body& items, Step& step);
+  void end_note(const Body& text, Step& step);
   void begin_refusal(Command command, uint64_t body_bytes);
   void skip_refused(std::string_view& rest, Step& step);
   bool skip(std::string_view& rest);
@@ -78,11 +80,13 @@ class Parser {
   // With Refused and DroppedBody: how many bytes are still to be dropped.
   uint64_t skip_left_ = 0;
   bool body_dropped_ = false;  // With BodyEnd: the body was dropped.
-  // With Body, DroppedBody and BodyEnd. In a batch only the size is used, that of all items.
+  // With Body, DroppedBody and BodyEnd. In a batch only the size is used, that of all items, and in
+  // a note that of its text.
   Put put_{};
-  // The put-batch whose items are being read, and with Refused the command that says why. Both are
-  // seldom there.
+  // The put-batch whose items are being read, or the note whose text is, and with Refused the
+  // command that says why. All are seldom there.
   std::unique_ptr<PutBatch> batch_;
+  std::unique_ptr<NoteJob> note_;
   std::unique_ptr<Command> refused_;
   Body body_;
   LineReader lines_;

@@ -252,6 +252,8 @@ constexpr StatsRow<JobStats> of_job_more[] = {
      "Its concurrency key, and how many jobs with it may be reserved; empty without one."},
     {"parked", Form::Plain, more_of<&JobStats::More::parked>,
      "Whether it is ready, and its concurrency key is full."},
+    {"notes", Form::Plain, more_of<&JobStats::More::notes>,
+     "How many notes it had; the last three are kept."},
 };
 
 template <auto Member>

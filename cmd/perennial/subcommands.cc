@@ -48,6 +48,7 @@ std::vector<Subcommand> all_commands() {
       flush_command(),
       move_command(),
       set_job_command(),
+      note_command(),
       set_tube_command(),
       work_command(),
       dump_command(),

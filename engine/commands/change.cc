@@ -1,4 +1,4 @@
-// What changes jobs from outside: kick, kick-job, kick-tube, flush-tube, move-tube, set-job.
+// What changes jobs from outside: kick, kick-job, kick-tube, flush-tube, move-tube, set-job, note.
 
 #include <utility>
 
@@ -85,6 +85,29 @@ void run(State& state, Conn& conn, const SetJob& set) {
   state.turn.answer(conn.id, Word::Set);
   hand_out(state, state.tube_of(*job));
   if (to != nullptr && to != &from) state.tubes.end_if_unused(from);
+}
+
+// Whoever may write to a job that somebody else has reserved is a rule of access. A note takes
+// space on the disk, so it is refused where a put is, but for a drain.
+void run(State& state, Conn& conn, const NoteJob& note) {
+  Job* const job = state.jobs.find(note.id);
+  if (job == nullptr) return state.turn.answer(conn.id, Word::NotFound);
+  if (!state.turn.accepts_puts() || note.text.empty()) {
+    return state.turn.answer(conn.id, Word::OutOfMemory);
+  }
+  add_note(state, *job, note);
+  state.turn.answer(conn.id, Word::Noted);
+}
+
+void run(State& state, Conn& conn, const NoteRefused& note) {
+  switch (note.why) {
+    case NoteRefused::Why::BadFormat:
+      return state.turn.answer(conn.id, Word::BadFormat);
+    case NoteRefused::Why::TooBig:
+      return state.turn.answer(conn.id, Word::JobTooBig);
+    case NoteRefused::Why::ExpectedCrlf:
+      return state.turn.answer(conn.id, Word::ExpectedCrlf);
+  }
 }
 
 }  // namespace perennial::engine

@@ -39,6 +39,8 @@ void run(State& state, Conn& conn, const KickTube& kick);
 void run(State& state, Conn& conn, const FlushTube& flush);
 void run(State& state, Conn& conn, const MoveTube& move);
 void run(State& state, Conn& conn, const SetJob& set);
+void run(State& state, Conn& conn, const NoteJob& note);
+void run(State& state, Conn& conn, const NoteRefused& note);
 
 // tubes.cc
 void run(State& state, Conn& conn, const Use& command);
@@ -58,6 +60,7 @@ void run(State& state, Conn& conn, const Stats& stats);
 void run(State& state, Conn& conn, const StatsJob& command);
 void run(State& state, Conn& conn, const StatsTube& command);
 void run(State& state, Conn& conn, const ListJobs& list);
+void run(State& state, Conn& conn, const ListNotes& list);
 void run(State& state, Conn& conn, const ListTubes& list);
 void run(State& state, Conn& conn, const ListTubeUsed& list);
 void run(State& state, Conn& conn, const ListTubesWatched& list);

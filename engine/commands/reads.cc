@@ -85,6 +85,13 @@ void run(State& state, Conn& conn, const ListJobs& list) {
   state.turn.answer(conn.id, std::move(found));
 }
 
+void run(State& state, Conn& conn, const ListNotes& list) {
+  const Job* const job = state.jobs.find(list.id);
+  if (job == nullptr) return state.turn.answer(conn.id, Word::NotFound);
+  const JobFields* const fields = state.fields.of(*job);
+  state.turn.answer(conn.id, NotesOf{job->id, fields != nullptr ? fields->notes : 0});
+}
+
 void run(State& state, Conn& conn, const ListTubes& /*list*/) {
   const auto& tubes = state.tubes.list();
   if (tubes.size() > state.limits.names_per_part_max) return list_in_parts(state, conn.id, 0);

@@ -22,7 +22,8 @@ bool move_to_dead_tube(State& state, Job& job, bool promised) {
   Tube* const to = state.tubes.find_or_make(name);
   if (to == nullptr) return false;
   state.tubes.store(*to);
-  // The job begins anew: the settings of its first life would end it again.
+  // The job begins anew: the settings of its first life would end it again. Its notes say why it
+  // died.
   state.jobs.change(job, promised, [&] {
     end_key(state, job, KeyEnd::Free);
     JobFields& kept = state.fields.make(job);
@@ -30,6 +31,7 @@ bool move_to_dead_tube(State& state, Job& job, bool promised) {
     anew.from = from.name;
     anew.concurrency = kept.concurrency;
     anew.ttr_rest_ns = kept.ttr_rest_ns;
+    anew.notes = kept.notes;
     kept = std::move(anew);
     job.tube = to->id;
     job.delay_s = 0;

@@ -1,5 +1,7 @@
 #include "engine/rules/jobs.h"
 
+#include <utility>
+
 #include "engine/rules/serving.h"
 
 namespace perennial::engine {
@@ -12,7 +14,13 @@ JobId add_job(State& state, Tube& tube, const Put& put) {
 
 void remove(State& state, Job& job, KeyEnd key_end, bool promised) {
   if (promised) ++state.counters.job_ends.deleted;
-  state.jobs.remove(job, promised, [&] { end_key(state, job, key_end); });
+  state.jobs.remove(job, promised, [&] {
+    end_key(state, job, key_end);
+    const JobFields* const fields = state.fields.of(job);
+    if (fields != nullptr && fields->notes > 0) {
+      state.turn.emit(NotesRemoved{job.id, notes_kept(fields->notes)});
+    }
+  });
 }
 
 void bury(State& state, Job& job, bool promised) {
@@ -30,6 +38,15 @@ void count_kick(State& state, Job& job) {
   ++job.kicks;
   ++state.counters.job_ends.kicked;
   state.jobs.renew(job);
+}
+
+void add_note(State& state, Job& job, const NoteJob& said) {
+  Note note = {.attempt = job.reserves,
+               .time = state.turn.now(),
+               .user = said.user.substr(0, note_user_bytes_max),
+               .text = said.text};
+  state.jobs.change(job, true, [&] { note.number = ++state.fields.make(job).notes; });
+  state.turn.emit(NoteStored{job.id, std::move(note)});
 }
 
 void put_into(State& state, Job& job, Tube& to) {

@@ -11,7 +11,9 @@ namespace perennial::engine {
 
 // Puts a job, which takes its key. It is not handed out yet.
 JobId add_job(State& state, Tube& tube, const Put& put);
-// Removes the job. The caller ends its tube if that is unused then.
+// The job has a further note.
+void add_note(State& state, Job& job, const NoteJob& said);
+// Removes the job, and its notes with it. The caller ends its tube if that is unused then.
 void remove(State& state, Job& job, KeyEnd key_end, bool promised);
 void bury(State& state, Job& job, bool promised);
 // Makes the job ready, and hands it out.

@@ -23,6 +23,7 @@ JobStats::More more_of(const State& state, const Job& job) {
   }
   more.concurrency = fields->concurrency;
   more.parked = state.jobs.is_parked(job);
+  more.notes = fields->notes;
   return more;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/types/basic.h"
 #include "engine/types/boxed.h"
 #include "engine/types/command_row.h"
+#include "engine/types/note.h"
 #include "engine/types/option_values.h"
 
 // What a client asks for: one struct per command of the protocol, one per way of refusing a line,
@@ -266,6 +267,24 @@ struct KickTube {
   StateSet states = {JobState::Delayed, JobState::Buried};
   JobMatch match = {};
 };
+// Says something about a job. The parser hands over the text with the command.
+struct NoteJob {
+  JobId id;
+  uint32_t bytes = 0;     // Of the text: at most note_bytes_max.
+  std::string text = {};  // Empty: there was no memory for it.
+  std::string user = {};  // Who says it. Core sets it; it is not on the line.
+};
+// A note that is refused. Its text and the CRLF were dropped.
+struct NoteRefused {
+  using CountsAs = NoteJob;
+  enum class Why : uint8_t { BadFormat, TooBig, ExpectedCrlf };
+  Why why;
+};
+// Shows the notes of a job, oldest first. The engine answers whether the job is there, and core
+// reads the notes.
+struct ListNotes {
+  JobId id;
+};
 struct SetReserveMode {
   ReserveMode mode = ReserveMode::Fifo;
 };
@@ -428,6 +447,11 @@ inline constexpr std::tuple command_rows{
     command<ListClients>("list-clients", "",
                          {.ours = true, .in_core = true, .extension = Extension::ListClients})
         .with(option("after", &ListClients::after), option("count", &ListClients::count)),
+    command<NoteJob>("note ", "cmd-note",
+                     {.has_body = true, .ours = true, .extension = Extension::Notes},
+                     arg("id", &NoteJob::id), arg("bytes", &NoteJob::bytes)),
+    command<ListNotes>("list-notes ", "cmd-list-notes",
+                       {.ours = true, .extension = Extension::Notes}, arg("id", &ListNotes::id)),
 };
 // clang-format on
 
@@ -456,6 +480,6 @@ struct WithCommands {
 };
 // A command of the table, or a line that was refused.
 using Command = decltype(WithCommands<PutTooBig, PutTrailingJunk, PutNoCrlf, PutBatchRefused,
-                                      Malformed>::variant_of(command_rows));
+                                      NoteRefused, Malformed>::variant_of(command_rows));
 
 }  // namespace perennial

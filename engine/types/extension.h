@@ -34,6 +34,7 @@ enum class Extension : uint8_t {
   KickTube,
   Match,
   ListClients,
+  Notes,
   // The command `auth`. It is allowed where there are users, and the configuration cannot name it.
   Auth,
 };
@@ -68,6 +69,7 @@ inline constexpr std::array extension_rows = {
     ExtensionRow{Extension::KickTube, "kick-tube"},
     ExtensionRow{Extension::Match, "match"},
     ExtensionRow{Extension::ListClients, "list-clients"},
+    ExtensionRow{Extension::Notes, "notes"},
 };
 
 // Finds an extension by its name. Without a value if no extension has this name.

@@ -45,6 +45,12 @@ struct Fold {
       image.settings[stored.tube] = stored.settings;
     }
   }
+  // The engine has no text of a note. How many there are is in the rows of jobs.
+  void operator()(const NoteStored& stored) const {
+    const JobRow& row = image.jobs.at(stored.job);
+    CHECK(row.fields && row.fields->notes == stored.note.number);
+  }
+  void operator()(const NotesRemoved& removed) const { CHECK(!image.jobs.contains(removed.job)); }
 };
 
 }  // namespace

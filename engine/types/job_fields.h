@@ -73,6 +73,7 @@ struct JobFields {
   // What delay_s and ttr_s of the row leave out: nanoseconds below one second, whole milliseconds.
   uint32_t delay_rest_ns = 0;
   uint32_t ttr_rest_ns = 0;
+  uint32_t notes = 0;  // How many notes the job had. The last notes_max of them are kept.
 
   bool operator==(const JobFields&) const = default;
 };

@@ -186,6 +186,7 @@ enum class JobFact : uint8_t {
   Tries,
   From,
   Key,
+  Notes,
 };
 struct JobFactRow {
   JobFact fact;
@@ -199,7 +200,7 @@ inline constexpr std::array job_fact_rows = {
     JobFactRow{JobFact::Releases, "releases"}, JobFactRow{JobFact::Buries, "buries"},
     JobFactRow{JobFact::Kicks, "kicks"},       JobFactRow{JobFact::Attempts, "attempts"},
     JobFactRow{JobFact::Tries, "tries"},       JobFactRow{JobFact::From, "from"},
-    JobFactRow{JobFact::Key, "idp"},
+    JobFactRow{JobFact::Key, "idp"},           JobFactRow{JobFact::Notes, "notes"},
 };
 
 // Facts in the order in which they were asked for, each at most once.

@@ -15,6 +15,7 @@
 #include "engine/types/boxed.h"
 #include "engine/types/check.h"
 #include "engine/types/extension.h"
+#include "engine/types/note.h"
 #include "engine/types/option_values.h"
 #include "engine/types/stats.h"
 
@@ -48,6 +49,7 @@ enum class Word : uint8_t {
   Forbidden,
   NotDraining,
   Set,
+  Noted,
   Inserted,
   InsertedBuried,
   Watching,
@@ -109,6 +111,7 @@ inline constexpr ReplyRow reply_rows[] = {
     {Word::Forbidden, "FORBIDDEN"},
     {Word::NotDraining, "NOT_DRAINING"},
     {Word::Set, "SET"},
+    {Word::Noted, "NOTED"},
     {Word::Inserted, "INSERTED", ReplyShape::Number},
     // beanstalkd's answer to a put that it could not queue. This server never sends it, but the
     // client must understand it.
@@ -214,6 +217,14 @@ struct ClientList {
   ConnId cursor = 0;  // The last id that is named; 0 when there is none above it.
   std::vector<Client> clients = {};
 };
+// The answer to list-notes as the engine gives it: the job is there. Core answers with a NoteList.
+struct NotesOf {
+  JobId job;
+  uint32_t had;  // How many notes the job had: of these the last notes_max are kept.
+};
+struct NoteList {
+  std::vector<Note> notes;  // Oldest first.
+};
 struct TubeNames {
   std::vector<std::string> names;
 };
@@ -246,11 +257,11 @@ struct CheckpointFailed {
 // The large alternatives are boxed, so that the small ones, which are the most frequent, are cheap
 // to move.
 using Reply =
-    std::variant<Word, NumberReply, Using, JobReply, Duplicate, ExtensionSet,
+    std::variant<Word, NumberReply, Using, JobReply, Duplicate, ExtensionSet, NotesOf,
                  std::unique_ptr<TubeNames>, std::unique_ptr<JobStats>, std::unique_ptr<TubeStats>,
                  std::unique_ptr<EngineStats>, std::unique_ptr<JobsReserved>,
                  std::unique_ptr<BatchInserted>, std::unique_ptr<BatchDone>,
-                 std::unique_ptr<JobList>, std::unique_ptr<ClientList>,
+                 std::unique_ptr<JobList>, std::unique_ptr<ClientList>, std::unique_ptr<NoteList>,
                  std::unique_ptr<CheckpointMade>, std::unique_ptr<CheckpointFailed>>;
 
 }  // namespace perennial

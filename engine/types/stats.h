@@ -49,6 +49,7 @@ struct JobStats {
     uint64_t key_seconds = 0;
     std::optional<ConcurrencyKey> concurrency = {};
     bool parked = false;  // Ready, but its concurrency key is full.
+    uint32_t notes = 0;   // How many it had.
   };
   Boxed<More> more = {};
 };

@@ -8,6 +8,7 @@
 #include "engine/types/basic.h"
 #include "engine/types/boxed.h"
 #include "engine/types/job_fields.h"
+#include "engine/types/note.h"
 
 // What an input changed. The engine describes the change, and the store writes it. Folding all
 // transitions from empty gives the engine's state.
@@ -106,9 +107,25 @@ struct SettingsStored {
 
   bool operator==(const SettingsStored&) const = default;
 };
+// A job has a further note, which takes the place of one that it has no more: place_of_note(). Not
+// promised by itself: it belongs to a JobMoved of the same input, whose row counts the note.
+struct NoteStored {
+  JobId job;
+  Note note;
 
-using Transition = std::variant<JobMoved, TubeStored, TubeEnded, TubePaused, PauseEnded,
-                                NextIdRaised, KeyStored, KeyFreed, SettingsStored>;
+  bool operator==(const NoteStored&) const = default;
+};
+// The job is gone, and its notes with it. Not promised by itself.
+struct NotesRemoved {
+  JobId job;
+  uint32_t kept;  // How many there were: 1 to notes_max.
+
+  bool operator==(const NotesRemoved&) const = default;
+};
+
+using Transition =
+    std::variant<JobMoved, TubeStored, TubeEnded, TubePaused, PauseEnded, NextIdRaised, KeyStored,
+                 KeyFreed, SettingsStored, NoteStored, NotesRemoved>;
 
 // Whether a reply that depends on this transition must wait until the transition is on disk.
 bool is_promised(const Transition& transition);

@@ -13,10 +13,21 @@ namespace {
 constexpr size_t job_effect_bytes = 128;
 constexpr size_t meta_effect_bytes = 64;
 constexpr size_t key_effect_bytes = 64;
+constexpr size_t note_effect_bytes = 64;
 
 size_t bytes_of_fields(const std::optional<JobRow>& row) {
   return row && row->fields ? fields_bytes(*row->fields) : 0;
 }
+
+size_t bytes_of(const NoteStored& stored) {
+  return note_effect_bytes + stored.note.user.size() + stored.note.text.size();
+}
+
+// Whether a variant has this alternative.
+template <typename Type, typename Variant>
+constexpr bool is_one_of = false;
+template <typename Type, typename... Types>
+constexpr bool is_one_of<Type, std::variant<Types...>> = (std::is_same_v<Type, Types> || ...);
 
 }  // namespace
 
@@ -28,8 +39,10 @@ void Batch::add(const Transition& transition, std::string_view body) {
   std::visit(
       [this](const auto& effect) {
         using Effect = std::decay_t<decltype(effect)>;
-        if constexpr (requires { effect.key; }) {
+        if constexpr (is_one_of<Effect, KeyEffect>) {
           add_key(effect.tube, effect.key, effect);
+        } else if constexpr (is_one_of<Effect, NoteEffect>) {
+          add_note(effect);
         } else if constexpr (!std::is_same_v<Effect, JobMoved>) {
           add_meta(effect);
         }
@@ -55,6 +68,51 @@ void Batch::add_key(const std::string& tube, const std::string& key, KeyEffect e
   }
   bytes_ += key_effect_bytes + tube.size() + key.size();
   keys_.push_back(std::move(effect));
+}
+
+void Batch::add_note(const NoteStored& stored) {
+  CHECK(stored.note.number > 0);
+  const uint32_t place = place_of_note(stored.note.number);
+  bytes_ += bytes_of(stored);
+  const auto [position, is_first] =
+      note_position_.try_emplace({stored.job, place}, static_cast<uint32_t>(notes_.size()));
+  if (is_first) {
+    ++note_operations_;
+    notes_.emplace_back(stored);
+    return;
+  }
+  NoteEffect& before = notes_[position->second];
+  bytes_ -= bytes_of(std::get<NoteStored>(before));
+  before = stored;
+}
+
+// The id of the job is never used again, so nothing is stored for it behind this.
+void Batch::add_note(const NotesRemoved& removed) {
+  CHECK(0 < removed.kept && removed.kept <= notes_max);
+  for (uint32_t place = 0; place < notes_max; ++place) drop_note(removed.job, place);
+  const auto job = position_.find(removed.job);
+  if (job != position_.end() && !jobs_[job->second].before) return;  // None reached the disk.
+  bytes_ += removed.kept * note_effect_bytes;
+  note_operations_ += removed.kept;
+  notes_.emplace_back(removed);
+}
+
+// The last effect takes the place of the one that goes.
+void Batch::drop_note(JobId job, uint32_t place) {
+  const auto found = note_position_.find({job, place});
+  if (found == note_position_.end()) return;
+  const uint32_t position = found->second;
+  note_position_.erase(found);
+  --note_operations_;
+  bytes_ -= bytes_of(std::get<NoteStored>(notes_[position]));
+  if (position + 1 != notes_.size()) {
+    notes_[position] = std::move(notes_.back());
+    const auto* const moved = std::get_if<NoteStored>(&notes_[position]);
+    if (moved != nullptr) {
+      note_position_[{moved->job, place_of_note(moved->note.number)}] = position;
+    }
+  }
+  notes_.pop_back();
 }
 
 // Keeps only the first `before` and the last `after` of each job. Writing each transition instead
@@ -98,6 +156,9 @@ void Batch::clear() {
   metas_.clear();
   key_position_.clear();
   keys_.clear();
+  note_position_.clear();
+  notes_.clear();
+  note_operations_ = 0;
   transitions_ = 0;
   bytes_ = 0;
   promised_ = false;
@@ -107,7 +168,7 @@ void Batch::clear() {
 
 size_t Batch::operations() const {
   // Each job has at most three: one row deleted, one row put, and one body put or deleted.
-  return 3 * jobs_.size() + metas_.size() + keys_.size();
+  return 3 * jobs_.size() + metas_.size() + keys_.size() + note_operations_;
 }
 
 }  // namespace perennial::store

@@ -35,6 +35,10 @@ using MetaEffect =
 // freed within the batch is still deleted, because an earlier batch may have stored it, too.
 using KeyEffect = std::variant<KeyStored, KeyFreed>;
 
+// The effect of one batch on the notes of a job: a place that has a note, which is the last one
+// that the batch has put there, or the end of all notes with the job.
+using NoteEffect = std::variant<NoteStored, NotesRemoved>;
+
 // A batch's place in history.
 struct BatchPlace {
   // The epoch of the writer that sealed the batch. History has one writer at a time, and a later
@@ -93,11 +97,17 @@ class Batch {
   std::span<const MetaEffect> metas() const { return metas_; }
   // Ordered by the first transition of each key.
   std::span<const KeyEffect> keys() const { return keys_; }
+  // At most one for each place of each job, or one for the job that is gone. The same transitions
+  // give the same order. A job that was put and deleted within the batch has none.
+  std::span<const NoteEffect> notes() const { return notes_; }
 
  private:
   void add_job(const JobMoved& moved, std::string_view body);
   void add_meta(MetaEffect effect);
   void add_key(const std::string& tube, const std::string& key, KeyEffect effect);
+  void add_note(const NoteStored& stored);
+  void add_note(const NotesRemoved& removed);
+  void drop_note(JobId job, uint32_t place);
 
   absl::flat_hash_map<JobId, uint32_t> position_;  // The position of each job in jobs_.
   std::vector<JobEffect> jobs_;
@@ -105,6 +115,10 @@ class Batch {
   // The position in keys_ of each key, by its tube and itself.
   absl::flat_hash_map<std::pair<std::string, std::string>, uint32_t> key_position_;
   std::vector<KeyEffect> keys_;
+  // The position in notes_ of each note that is stored, by its job and place.
+  absl::flat_hash_map<std::pair<JobId, uint32_t>, uint32_t> note_position_;
+  std::vector<NoteEffect> notes_;
+  size_t note_operations_ = 0;
   size_t transitions_ = 0;
   size_t bytes_ = 0;
   bool promised_ = false;

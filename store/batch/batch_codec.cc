@@ -30,6 +30,10 @@ bool has_row_of_format_2(const JobEffect& job) {
   return has_fields(job) || has_ready_since;
 }
 
+bool counts_notes(const JobEffect& job) {
+  return has_fields(job) && job.after->fields->notes != 0;
+}
+
 uint8_t code_of(std::optional<JobState> state) {
   if (!state) return static_cast<uint8_t>(BatchState::None);
   switch (*state) {
@@ -121,11 +125,35 @@ struct KeyEncoder {
   }
 };
 
+// Appends one note effect, by its kind.
+struct NoteEncoder {
+  std::string& out;
+
+  void head(BatchNote kind, uint32_t place_or_kept, size_t row_bytes, JobId job) const {
+    Bytes<note_effect_at::end> head = {};
+    put(head.data(), static_cast<uint8_t>(kind));
+    put(head.data() + note_effect_at::place, static_cast<uint8_t>(place_or_kept));
+    put(head.data() + note_effect_at::row_bytes, static_cast<uint16_t>(row_bytes));
+    put(head.data() + note_effect_at::job, job);
+    out += view(head);
+  }
+  void operator()(const NoteStored& stored) const {
+    CHECK(problem(stored).empty());
+    const std::string row = encode(stored.note);
+    head(BatchNote::Stored, place_of_note(stored.note.number), row.size(), stored.job);
+    out += row;
+  }
+  void operator()(const NotesRemoved& removed) const {
+    CHECK(problem(removed).empty());
+    head(BatchNote::Removed, removed.kept, 0, removed.job);
+  }
+};
+
 void add_head(const Batch& batch, std::string& out) {
-  const bool is_format_2 = needs_format_2(batch);
+  const uint8_t format = format_of(batch);
   const auto idle = static_cast<size_t>(std::ranges::count_if(batch.jobs(), writes_nothing));
   Bytes<batch_at::end_with_fields> head = {};
-  put(head.data(), is_format_2 ? batch_format_with_fields : batch_format);
+  put(head.data(), format);
   put(head.data() + batch_at::epoch, batch.epoch());
   put(head.data() + batch_at::index, batch.index());
   put(head.data() + batch_at::known_durable, batch.known_durable());
@@ -133,7 +161,8 @@ void add_head(const Batch& batch, std::string& out) {
   put(head.data() + batch_at::metas, static_cast<uint32_t>(batch.metas().size()));
   put(head.data() + batch_at::jobs, static_cast<uint32_t>(batch.jobs().size() - idle));
   put(head.data() + batch_at::keys, static_cast<uint32_t>(batch.keys().size()));
-  out += view(head).substr(0, is_format_2 ? batch_at::end_with_fields : batch_at::end);
+  put(head.data() + batch_at::notes, static_cast<uint32_t>(batch.notes().size()));
+  out += view(head).substr(0, format == batch_format ? batch_at::end : batch_at::end_with_fields);
 }
 
 void add_job(const JobEffect& job, std::string& out) {
@@ -157,12 +186,19 @@ void add_job(const JobEffect& job, std::string& out) {
 
 }  // namespace
 
-bool needs_format_2(const Batch& batch) {
+bool has_notes(const Batch& batch) {
+  return !batch.notes().empty() || std::ranges::any_of(batch.jobs(), counts_notes);
+}
+
+uint8_t format_of(const Batch& batch) {
+  if (has_notes(batch)) return batch_format_with_notes;
   const auto is_of_settings = [](const MetaEffect& effect) {
     return std::holds_alternative<SettingsStored>(effect);
   };
-  return !batch.keys().empty() || std::ranges::any_of(batch.metas(), is_of_settings) ||
-         std::ranges::any_of(batch.jobs(), has_row_of_format_2);
+  const bool has_fields = !batch.keys().empty() ||
+                          std::ranges::any_of(batch.metas(), is_of_settings) ||
+                          std::ranges::any_of(batch.jobs(), has_row_of_format_2);
+  return has_fields ? batch_format_with_fields : batch_format;
 }
 
 void encode_batch(const Batch& batch, std::string& out) {
@@ -175,6 +211,7 @@ void encode_batch(const Batch& batch, std::string& out) {
   for (const JobEffect& job : batch.jobs()) {
     if (!writes_nothing(job)) add_job(job, out);
   }
+  for (const NoteEffect& effect : batch.notes()) std::visit(NoteEncoder{out}, effect);
   Bytes<batch_hash_bytes> hash;
   put(hash.data(), XXH3_64bits(out.data() + begin, out.size() - begin));
   out += view(hash);

@@ -12,11 +12,15 @@
 namespace perennial::store {
 
 // Appends the batch to `out`. A job that was put and deleted within the batch writes nothing, and
-// is left out. The bytes have format 1 unless the batch has something that only format 2 holds.
+// is left out. The bytes have the format that format_of() says.
 // REQUIRES: the batch is sealed, and its rows are valid.
 void encode_batch(const Batch& batch, std::string& out);
-// Whether a batch has fields, keys or settings.
-bool needs_format_2(const Batch& batch);
+// The lowest format that holds all that the batch has: batch_format_with_notes if it has notes, or
+// a job that counts some; batch_format_with_fields if it has fields, keys, settings or the order of
+// a ready job; else batch_format.
+uint8_t format_of(const Batch& batch);
+// Whether that is batch_format_with_notes.
+bool has_notes(const Batch& batch);
 
 // Returns the sealed batch that `bytes` hold, for Store::write(). Its bodies are views of `bytes`,
 // which must live until the batch is written; the batch owns everything else. The decoder cannot

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "store/batch/batch_codec.h"
 #include "store/batch/batch_layout.h"
@@ -15,6 +16,11 @@
 
 namespace perennial::store {
 namespace {
+
+bool is_known(uint8_t format) {
+  return format == batch_format || format == batch_format_with_fields ||
+         format == batch_format_with_notes;
+}
 
 size_t head_bytes(uint8_t format) {
   return format == batch_format ? batch_at::end : batch_at::end_with_fields;
@@ -32,12 +38,12 @@ Status check_whole(std::string_view bytes) {
     return damaged("the hash does not fit");
   }
   const auto format = static_cast<uint8_t>(bytes[0]);
-  if (format > batch_format_with_fields) {
+  if (format > batch_format_with_notes) {
     return {StatusCode::Unsupported, fmt::format("a batch as bytes: its format is {}, which only a "
                                                  "newer program reads: this one knows {}",
-                                                 format, batch_format_with_fields)};
+                                                 format, batch_format_with_notes)};
   }
-  if (format < batch_format) return damaged("unknown format");
+  if (!is_known(format)) return damaged("unknown format");
   if (hashed < head_bytes(format)) return damaged("it is too short");
   return {};
 }
@@ -59,6 +65,9 @@ class Decoder {
   void take_key();
   void take_key_row(std::string_view tube, std::string_view key);
   void take_job();
+  void take_note();
+  void add_stored_note(JobId job, std::string_view head, std::string_view row);
+  void add_removed_notes(const NotesRemoved& removed, std::string_view row);
   void add_job(std::optional<JobState> before, std::optional<JobState> after, std::string_view key,
                size_t fields_bytes);
   std::optional<JobState> state_of(char code);
@@ -79,9 +88,12 @@ class Decoder {
   uint32_t metas_ = 0;
   uint32_t jobs_ = 0;
   uint32_t keys_ = 0;
+  uint32_t notes_ = 0;
   BatchPlace place_;
   Batch batch_;
-  absl::flat_hash_set<JobId> seen_;
+  absl::flat_hash_set<JobId> without_notes_;
+  // How many notes each job counts. None: the batch deletes it.
+  absl::flat_hash_map<JobId, std::optional<uint32_t>> seen_;
   std::string problem_;
 };
 
@@ -113,7 +125,8 @@ bool Decoder::take_head() {
   if (!all_zero(head.substr(1, batch_at::epoch - 1))) fail("unused bytes are not zero");
   if (format_ != batch_format) {
     keys_ = get<uint32_t>(head, batch_at::keys);
-    if (!all_zero(head.substr(batch_at::keys + sizeof keys_))) fail("unused bytes are not zero");
+    notes_ = get<uint32_t>(head, batch_at::notes);
+    if (notes_ != 0 && format_ != batch_format_with_notes) fail("unused bytes are not zero");
   }
   if (place_.epoch == 0) fail("its epoch is 0");
   if (place_.index == 0) fail("its index is 0");
@@ -121,7 +134,8 @@ bool Decoder::take_head() {
   if (place_.now < 0) fail("time before the epoch");
   // A wrong count is found here and not after a loop of up to four billion steps.
   const uint64_t least = uint64_t{metas_} * meta_at::end + uint64_t{jobs_} * job_effect_at::end +
-                         uint64_t{keys_} * key_effect_at::end;
+                         uint64_t{keys_} * key_effect_at::end +
+                         uint64_t{notes_} * note_effect_at::end;
   if (least > bytes_.size() - at_) fail("it counts more effects than it has room for");
   return !failed();
 }
@@ -257,7 +271,7 @@ void Decoder::take_job() {
   }
   if (id == 0) return fail("job id is 0");
   if (!before && !after) return fail("a job that was not there and is not");
-  if (!seen_.insert(id).second) return fail("a job twice");
+  if (!seen_.try_emplace(id).second) return fail("a job twice");
   const Bytes<8> key = job_key(id);
   add_job(before, after, view(key), fields_bytes);
 }
@@ -273,9 +287,55 @@ void Decoder::add_job(std::optional<JobState> before, std::optional<JobState> af
     Result<JobRow> row = decode_job(*after, key, bytes);
     if (!row.ok()) return fail(row.status().message());
     moved.after = row.take();
+    seen_[moved.id] = moved.after->fields ? moved.after->fields->notes : 0;
     if (!before) body = take(moved.after->body_bytes);
   }
   if (!failed()) batch_.add(moved, body);
+}
+
+void Decoder::take_note() {
+  part_ = at_;
+  const std::string_view head = take(note_effect_at::end);
+  const std::string_view row =
+      failed() ? std::string_view() : take(get<uint16_t>(head, note_effect_at::row_bytes));
+  if (failed()) return;
+  if (!all_zero(head.substr(note_effect_at::unused, note_effect_at::job - note_effect_at::unused)))
+    return fail("unused bytes are not zero");
+  const auto job = get<JobId>(head, note_effect_at::job);
+  const size_t before = batch_.notes().size();
+  switch (static_cast<BatchNote>(head[0])) {
+    case BatchNote::Stored:
+      add_stored_note(job, head, row);
+      break;
+    case BatchNote::Removed:
+      add_removed_notes({.job = job, .kept = static_cast<uint8_t>(head[note_effect_at::place])},
+                        row);
+      break;
+    default:
+      return fail("a note effect of an unknown kind");
+  }
+  if (!failed() && batch_.notes().size() == before) fail("a note twice");
+}
+
+void Decoder::add_stored_note(JobId job, std::string_view head, std::string_view row) {
+  const auto place = static_cast<uint8_t>(head[note_effect_at::place]);
+  if (place >= notes_max) return fail("a note in no place");
+  const Result<NoteStored> stored = decode_note(view(note_key(job, place)), row);
+  if (!stored.ok()) return fail(stored.status().message());
+  const auto seen = seen_.find(job);
+  if (seen == seen_.end() || !seen->second) return fail("a note of a job that is not stored");
+  if (!is_kept(stored->note.number, *seen->second))
+    return fail("a note that its job does not keep");
+  batch_.add(*stored);
+}
+
+void Decoder::add_removed_notes(const NotesRemoved& removed, std::string_view row) {
+  if (const std::string_view wrong = problem(removed); !wrong.empty()) return fail(wrong);
+  if (!row.empty()) return fail("a note where none belongs");
+  const auto seen = seen_.find(removed.job);
+  if (seen == seen_.end() || seen->second) return fail("the notes of a job that is not deleted");
+  if (!without_notes_.insert(removed.job).second) return fail("notes removed twice");
+  batch_.add(removed);
 }
 
 Result<Batch> Decoder::decode() {
@@ -283,13 +343,13 @@ Result<Batch> Decoder::decode() {
     for (uint32_t i = 0; i < metas_ && !failed(); ++i) take_meta();
     for (uint32_t i = 0; i < keys_ && !failed(); ++i) take_key();
     for (uint32_t i = 0; i < jobs_ && !failed(); ++i) take_job();
+    for (uint32_t i = 0; i < notes_ && !failed(); ++i) take_note();
     part_ = at_;
     if (!failed() && at_ != bytes_.size()) fail("there is more than it counts");
     // The same batch always has the same bytes.
-    const bool is_format_2 = format_ != batch_format;
-    if (!failed() && is_format_2 != needs_format_2(batch_)) {
-      fail(is_format_2 ? "nothing in it needs its format" : "it needs format 2");
-    }
+    const uint8_t needed = failed() ? format_ : format_of(batch_);
+    if (format_ > needed) fail("nothing in it needs its format");
+    if (format_ < needed) fail(fmt::format("it needs format {}", needed));
   }
   if (failed()) return Status(StatusCode::Corruption, problem_);
   batch_.seal(place_);

@@ -6,10 +6,11 @@
 // folder include this header.
 namespace perennial::store {
 
-// Offsets in the head, which begins with the format byte. In format 2 it is longer.
+// Offsets in the head, which begins with the format byte. It is longer since format 2; the number
+// of notes is zero in that.
 namespace batch_at {
 constexpr size_t epoch = 8, index = 16, known_durable = 24, now = 32, metas = 40, jobs = 44,
-                 end = 48, keys = 48, end_with_fields = 56;
+                 end = 48, keys = 48, notes = 52, end_with_fields = 56;
 }  // namespace batch_at
 
 // Offsets in the head of a meta effect, which begins with its BatchMeta.
@@ -27,6 +28,12 @@ constexpr size_t before = 0, after = 1, fields_bytes = 2, unused = 4, id = 8, en
 namespace key_effect_at {
 constexpr size_t tube_bytes = 1, key_bytes = 2, unused = 3, end = 8;
 }  // namespace key_effect_at
+
+// Offsets in the head of a note effect, which begins with its BatchNote: the place of the note that
+// is stored, or how many are removed; the bytes of the note's row; and the job.
+namespace note_effect_at {
+constexpr size_t place = 1, row_bytes = 2, unused = 4, job = 8, end = 16;
+}  // namespace note_effect_at
 
 constexpr size_t batch_row_bytes = 64;
 constexpr size_t batch_hash_bytes = 8;

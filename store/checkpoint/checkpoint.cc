@@ -66,7 +66,7 @@ class Completion {
   }
 
   Status count() {
-    manifest_.has_counts = plan_.format == format_version;
+    manifest_.has_counts = is_served(plan_.format);
     if (!manifest_.has_counts) return {};
     if (Status counted = count_rows(path_, reading_, manifest_); !counted.ok()) return counted;
     if (manifest_.commit.index != plan_.index) {
@@ -143,11 +143,11 @@ Status compare_files(const std::vector<CheckpointFile>& wanted,
   return {};
 }
 
-// Returns the manifest with what was counted. Rows of another format are not read.
+// Returns the manifest with what was counted. Rows of a format that is not served are not read.
 Result<CheckpointManifest> compare_rows(const std::string& path, const CheckpointManifest& wanted,
                                         const Reading& reading) {
   CheckpointManifest found = wanted;
-  if (wanted.format != format_version) return found;
+  if (!is_served(wanted.format)) return found;
   if (Status counted = count_rows(path, reading, found); !counted.ok()) return counted;
   if (wanted.has_counts && render(found) != render(wanted)) {
     return Status(StatusCode::Corruption,
@@ -226,6 +226,9 @@ Result<CheckpointManifest> list_partial_checkpoint(const CheckpointPlan& plan) {
   CheckpointManifest manifest = begin_manifest(plan);
   manifest.has_counts = false;
   manifest.commit.index = plan.index;
+  const Result<uint32_t> format = format_by_families(db_path, plan.env);
+  if (!format.ok()) return format.status();
+  manifest.format = *format;
   for (const std::string& name : *names) {
     const Result<uint64_t> bytes = tree.size_of(db_path + "/" + name);
     if (!bytes.ok()) return bytes.status();

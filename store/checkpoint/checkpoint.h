@@ -77,8 +77,9 @@ struct CheckpointPlan {
   BatchIndex index = 0;       // The index of the last batch in it.
   // The engine's count at the checkpoint point; `urgent` is 0.
   std::optional<StateCounts> jobs = {};
-  // The format of the database. If it is not this program's, only files and checksums are checked.
-  uint32_t format = format_version;
+  // The format of the database, where this program does not serve it: then only files and checksums
+  // are checked. A copy of a format that it serves says itself which one that is.
+  uint32_t format = format_base;
   // complete_checkpoint() calls this every few milliseconds. If it returns true,
   // complete_checkpoint() stops and removes the checkpoint. It must be safe to call on the thread
   // that completes.
@@ -110,9 +111,10 @@ Result<CheckpointManifest> list_partial_checkpoint(const CheckpointPlan& plan);
 // wrote it.
 Result<CheckpointManifest> read_checkpoint(const std::string& path, rocksdb::Env* env = nullptr);
 // Does the same and hashes every file. A changed byte, a missing file and an extra file are each
-// Corruption that names the file. If the format is this program's, it also opens the copy and reads
-// every row, so that damage is found before a restore. `progress` gets the number of bytes read so
-// far. If whoever made it has not read its rows, RocksDB's checksums of all tables are read, too.
+// Corruption that names the file. If this program serves the format, it also opens the copy and
+// reads every row, so that damage is found before a restore. `progress` gets the number of bytes
+// read so far. If whoever made it has not read its rows, RocksDB's checksums of all tables are
+// read, too.
 Result<CheckpointManifest> verify_checkpoint(const std::string& path,
                                              const std::function<void(uint64_t)>& progress = {},
                                              rocksdb::Env* env = nullptr);

@@ -10,6 +10,8 @@
 #include "engine/types/check.h"
 #include "store/disk/database_copy.h"
 #include "store/reader.h"
+#include "store/recovery/manifest.h"
+#include "store/types/file_system_of.h"
 #include "store/types/rocks_status.h"
 
 namespace perennial::store {
@@ -108,9 +110,20 @@ Status check_table(const std::string& path, rocksdb::Env* env) {
   return from_rocksdb(status);
 }
 
+Result<uint32_t> format_by_families(const std::string& db_path, rocksdb::Env* env) {
+  const Result<Manifest> manifest = read_manifest(file_system_of(env), db_path);
+  if (!manifest.ok()) return manifest.status();
+  uint32_t format = format_version;
+  while (format > format_base && !manifest->names_all(families_of(format, format_families))) {
+    --format;
+  }
+  return format;
+}
+
 Status count_rows(const std::string& path, const Reading& reading, CheckpointManifest& out) {
   Result<std::unique_ptr<Reader>> reader = Reader::open({.path = path, .env = reading.env});
   if (!reader.ok()) return reader.take_status();
+  out.format = (*reader)->format();
   out.commit = (*reader)->commit();
   out.next_id = (*reader)->next_id();
   out.jobs = {};

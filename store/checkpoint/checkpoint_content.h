@@ -26,7 +26,11 @@ Result<std::vector<CheckpointFile>> read_files(const std::string& db_path, const
 Status check_tables(const std::string& db_path, const std::vector<CheckpointFile>& files,
                     const Reading& reading);
 Status check_table(const std::string& path, rocksdb::Env* env);
-// Opens the database in `path`/db, reads every row, and fills commit, next_id, jobs and tubes.
+// Returns the newest format whose families are all there, which is that of the database or a later
+// one whose family was made and not written to. It reads only the MANIFEST.
+Result<uint32_t> format_by_families(const std::string& db_path, rocksdb::Env* env);
+// Opens the database in `path`/db, reads every row, and fills format, commit, next_id, jobs and
+// tubes.
 Status count_rows(const std::string& path, const Reading& reading, CheckpointManifest& out);
 
 }  // namespace perennial::store

@@ -63,6 +63,8 @@ class ClusterLog final : public Log {
   void set_puts(Puts puts);
   // Whether appends have failed for a while: Node::Events::waits.
   void set_waits(bool waits);
+  // Node::Events::reads_notes.
+  void set_reads_notes(bool others_do) { others_read_notes_ = others_do; }
 
   // -- On any thread.
   // Makes `dir` with a copy of the database as it is right after batch `index`: as
@@ -78,6 +80,7 @@ class ClusterLog final : public Log {
   Appended append(Batch&& batch) override;
   void checkpoint(std::string dir) override;
   Update collect() override;
+  bool may_store_notes() const override { return others_read_notes_; }
   // The watchdog watches the disk only. A majority of etcd may be out of reach for longer.
   bool busy() const override { return local_.busy(); }
   uint64_t progress() const override { return local_.progress(); }
@@ -115,6 +118,7 @@ class ClusterLog final : public Log {
   etcd::Executor& executor_;
   const Links links_;
   std::atomic<size_t> under_way_ = 0;  // Appends and checkpoints.
+  std::atomic<bool> others_read_notes_ = false;
 
   // Of the executor's thread.
   std::optional<Batch> sent_;  // Appended and not yet committed.

@@ -34,7 +34,7 @@ struct NodeOptions {
   std::string peer_address;
   bool reads_forward_header = false;  // LeaderRecord::reads_forward_header
   std::string version;
-  uint32_t format = 0;                   // The newest format of batches that this node can apply.
+  uint32_t format = 0;                   // newest_format: of entries that this node can apply.
   uint32_t priority = priority_default;  // NodeRecord::priority
   int64_t lease_s = 10;
   TrimLimits trim;
@@ -135,6 +135,9 @@ class Node {
     // Of a leader. Appends have failed for append_patience, with this error. None: they succeed
     // again. Called when that changes.
     std::function<void(std::optional<etcd::CallError>)> waits;
+    // Whether all other nodes that are there read batches with notes. Called when it changes; at
+    // first they do not.
+    std::function<void(bool)> reads_notes;
     // The alarms that the members of etcd report, each time that this node asks them (upkeep.cc).
     std::function<void(const EtcdAlarms&)> alarms;
     // The names of settings that differ from the leader's. Called when they change; at first there
@@ -306,6 +309,7 @@ class Node {
   BatchIndex trimming_ = 0;    // The append under way deletes the entries before it. 0: none.
   uint64_t newest_hash_ = 0;   // hash_of_entry() of the newest entry. 0: there is none.
   bool others_read_chains_ = false;
+  bool others_read_notes_ = false;
   LogSize log_;
   std::vector<NodeRecord> others_;  // The other nodes that are there.
   Maintenance maintenance_;

@@ -112,6 +112,9 @@ class Log {
   // collected.
   virtual void checkpoint(std::string dir) = 0;
   virtual Update collect() = 0;
+  // Whether batches may have notes, and jobs that count some: everybody who reads the log knows
+  // them. It may change at any time, and a batch that was begun before is committed nevertheless.
+  virtual bool may_store_notes() const { return true; }
 
   // For a watchdog, on any thread: whether work is under way, and a number that changes whenever
   // work begins or ends.

@@ -33,6 +33,7 @@ void for_each_field(const JobFields& fields, const Out& out) {
   if (fields.delay_rest_ns != 0 || fields.ttr_rest_ns != 0) {
     out(FieldTag::Rests, fields.delay_rest_ns, fields.ttr_rest_ns);
   }
+  if (fields.notes != 0) out(FieldTag::Notes, fields.notes);
 }
 
 template <typename Out>
@@ -136,6 +137,8 @@ bool take_field(FieldTag tag, std::string_view value, JobFields& fields, bool& i
     }
     case FieldTag::Rests:
       return take_parts(value, fields.delay_rest_ns, fields.ttr_rest_ns);
+    case FieldTag::Notes:
+      return take_parts(value, fields.notes);
     case FieldTag::Reserved:
     case FieldTag::Rate:
     case FieldTag::Drain:
@@ -175,6 +178,7 @@ bool take_field(FieldTag tag, std::string_view value, TubeSettings& settings, bo
     case FieldTag::Concurrency:
     case FieldTag::Flags:
     case FieldTag::Rests:
+    case FieldTag::Notes:
       break;
   }
   is_unknown = true;

@@ -29,6 +29,7 @@ enum class FieldTag : uint8_t {
   Reserved = 11,
   Rate = 12,
   Drain = 13,
+  Notes = 14,
 };
 // The bits of the field Flags.
 inline constexpr uint8_t flag_key_given_up = 1;

@@ -23,7 +23,16 @@
 namespace perennial::store {
 
 // Every change that an older program would misread raises this number. migrations/ holds the steps.
-inline constexpr uint32_t format_version = 2;
+inline constexpr uint32_t format_version = 3;
+// The format of a new directory, and the oldest that is served. The formats from here to the newest
+// differ only in what they add: a directory gets the newer one with the first batch that needs it.
+// An older directory is migrated.
+inline constexpr uint32_t format_base = 2;
+// The first format that has notes.
+inline constexpr uint32_t format_with_notes = 3;
+constexpr bool is_served(uint32_t format) {
+  return format >= format_base && format <= format_version;
+}
 // The first byte of every value except bodies. The shape of a body belongs to the format version.
 inline constexpr uint8_t row_format = 1;
 // The first byte of a job's row that has fields behind its fixed part.
@@ -31,16 +40,17 @@ inline constexpr uint8_t row_format_with_fields = 2;
 
 // A column family. These numbers are positions in arrays and never reach the disk, which holds the
 // names in family_names.
-enum class Family : uint8_t { Meta, Ready, Reserved, Delayed, Buried, Bodies, Keys };
-inline constexpr size_t family_count = 7;
+enum class Family : uint8_t { Meta, Ready, Reserved, Delayed, Buried, Bodies, Keys, Notes };
+inline constexpr size_t family_count = 8;
 inline constexpr std::array<std::string_view, family_count> family_names = {
     "default",  // meta: RocksDB's own first family, whose name is fixed.
-    "ready",   "reserved", "delayed", "buried", "bodies", "keys"};
+    "ready",   "reserved", "delayed", "buried", "bodies", "keys", "notes"};
 // The families of a database by its format. The first entry belongs to format 1. The content of an
 // entry never changes.
 using FamilyNames = std::span<const std::string_view>;
 inline constexpr std::array<FamilyNames, format_version> format_families = {
-    FamilyNames(family_names).first(6), FamilyNames(family_names)};
+    FamilyNames(family_names).first(6), FamilyNames(family_names).first(7),
+    FamilyNames(family_names)};
 inline constexpr std::array<JobState, 4> job_states = {JobState::Ready, JobState::Reserved,
                                                        JobState::Delayed, JobState::Buried};
 // The families that hold a row or a body for each job.
@@ -72,10 +82,11 @@ enum class MetaTag : char {
 };
 
 // Numbers in a batch as bytes, batch/batch_codec.h: its first byte, the state of a job's row, and
-// the kinds of the effects on meta and on keys. A batch that needs nothing of format 2 has
-// format 1.
+// the kinds of the effects on meta, on keys and on notes. A batch has the lowest format that holds
+// it. 3 is none of them: it begins an entry of a cluster's log, cluster/entry.h.
 inline constexpr uint8_t batch_format = 1;
 inline constexpr uint8_t batch_format_with_fields = 2;
+inline constexpr uint8_t batch_format_with_notes = 4;
 enum class BatchState : uint8_t { None = 0, Ready = 1, Reserved = 2, Delayed = 3, Buried = 4 };
 enum class BatchMeta : uint8_t {
   TubeStored = 1,
@@ -87,6 +98,7 @@ enum class BatchMeta : uint8_t {
   SettingsRemoved = 7,
 };
 enum class BatchKey : uint8_t { Stored = 1, Freed = 2 };
+enum class BatchNote : uint8_t { Stored = 1, Removed = 2 };
 
 // The progress of a migration: the format that it leads to, and what its step keeps for itself.
 struct MigrationRow {
@@ -177,6 +189,19 @@ std::string key_row_key(std::string_view tube, std::string_view key);
 Bytes<key_row_bytes> encode(const KeyStored& key);
 Result<KeyStored> decode_key(std::string_view key, std::string_view value);
 
+// Keys and values of the family `notes`. A job has one key for each place of a note, in the order
+// of places. REQUIRES: the place is below notes_max, and the note is valid.
+inline constexpr size_t note_key_bytes = 9;
+Bytes<note_key_bytes> note_key(JobId job, uint32_t place);
+std::string encode(const Note& note);
+Result<NoteStored> decode_note(std::string_view key, std::string_view value);
+// Whether a job that has had `had` notes still has the one with this number.
+constexpr bool is_kept(uint32_t number, uint32_t had) {
+  return number <= had && had - number < notes_max;
+}
+// Returns the job of a row, also where its value is damaged.
+Result<JobId> decode_note_key(std::string_view key);
+
 // The validators return what is wrong with a record, or nothing. Programs that make rows from
 // foreign data call them before they encode.
 std::string_view tube_name_problem(std::string_view name);
@@ -187,6 +212,9 @@ std::string_view problem(const TubePaused& pause);
 std::string_view problem(const KeyStored& key);
 std::string_view problem(const KeyFreed& key);
 std::string_view problem(const SettingsStored& stored);
+std::string_view problem(const Note& note);
+std::string_view problem(const NoteStored& stored);
+std::string_view problem(const NotesRemoved& removed);
 
 // The hash that a body's value starts with. The bytes follow as the client sent them.
 Bytes<8> body_hash(JobId id, std::string_view body);

@@ -75,6 +75,8 @@ struct Builder::Impl {
   Status write_if_full();
   Status write(bool durably);
   Status flush();
+  // Called before a note, or a job that counts some, is added.
+  Status begin_notes();
   void put(Family family, std::string_view key, std::string_view value);
   void put_meta(MetaTag tag, std::string_view value);
 
@@ -88,6 +90,8 @@ struct Builder::Impl {
   std::map<std::string, TubeId, std::less<>> tubes;
   TubeId next_tube = 1;
   JobId last_id = 0;
+  uint32_t last_notes = 0;  // How many notes that job counts.
+  uint32_t format = format_base;
   JobId last_key_job = 0;  // The highest id that a key names.
   bool published = false;
 };
@@ -164,6 +168,10 @@ Status Builder::add_job(const JobRow& row, std::string_view body) {
   CHECK(row.id > impl_->last_id);
   CHECK(row.body_bytes == body.size());
   impl_->last_id = row.id;
+  impl_->last_notes = row.fields ? row.fields->notes : 0;
+  if (impl_->last_notes > 0) {
+    if (Status begun = impl_->begin_notes(); !begun.ok()) return begun;
+  }
   const auto key = job_key(row.id);
   impl_->put(family_of(row.state), view(key), view(encode(row)));
   const auto hash = body_hash(row.id, body);
@@ -171,6 +179,20 @@ Status Builder::add_job(const JobRow& row, std::string_view body) {
   const std::array<rocksdb::Slice, 2> value = {slice(view(hash)), slice(body)};
   must(impl_->writes.Put(impl_->db->family(Family::Bodies), rocksdb::SliceParts(&key_part, 1),
                          rocksdb::SliceParts(value.data(), value.size())));
+  return impl_->write_if_full();
+}
+
+Status Builder::add_note(JobId job, const Note& note) {
+  CHECK(job == impl_->last_id);
+  if (const auto wrong = problem(NoteStored{.job = job, .note = note}); !wrong.empty()) {
+    return {StatusCode::InvalidArgument, std::string(wrong)};
+  }
+  if (!is_kept(note.number, impl_->last_notes)) {
+    return {StatusCode::InvalidArgument,
+            fmt::format("job {} counts {} notes, and keeps none with the number {}", job,
+                        impl_->last_notes, note.number)};
+  }
+  impl_->put(Family::Notes, view(note_key(job, place_of_note(note.number))), encode(note));
   return impl_->write_if_full();
 }
 
@@ -189,7 +211,7 @@ Status Builder::publish(const CommitRow& commit, JobId next_id) {
                         impl.last_key_job)};
   }
   impl.put_meta(MetaTag::Commit, view(encode(commit)));
-  impl.put_meta(MetaTag::FormatVersion, view(encode_format_version(format_version)));
+  impl.put_meta(MetaTag::FormatVersion, view(encode_format_version(impl.format)));
   impl.put_meta(MetaTag::NextId, view(encode_next_id(next_id)));
   if (Status written = impl.write(false); !written.ok()) return written;
   if (Status flushed = impl.flush(); !flushed.ok()) return flushed;
@@ -220,6 +242,14 @@ Status Builder::Impl::create_db() {
   Result<Database> made = Database::create(dir.new_db_path(), options, failure);
   if (!made.ok()) return made.take_status();
   db.emplace(made.take());
+  return {};
+}
+
+Status Builder::Impl::begin_notes() {
+  if (format >= format_with_notes) return {};
+  Status made = db->create_family(std::string(family_names[place_of(Family::Notes)]), options);
+  if (!made.ok()) return std::move(made).with("write to " + dir.path());
+  format = format_with_notes;
   return {};
 }
 

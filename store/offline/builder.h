@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engine/types/basic.h"
+#include "engine/types/note.h"
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
 #include "store/format/format.h"
@@ -43,6 +44,11 @@ class Builder {
   // REQUIRES: ids ascend, and the tube's number came from tube(). InvalidArgument: the row is
   // invalid.
   Status add_job(const JobRow& row, std::string_view body);
+
+  // InvalidArgument: the note is invalid, or its number is not one that the job still has.
+  // REQUIRES: `job` is the job that was added last, which counts its notes, and no number is added
+  // twice.
+  Status add_note(JobId job, const Note& note);
 
   // Publishes the directory durably, in the state that a clean stop after that commit would leave.
   // InvalidArgument: the commit row is invalid, or a job or the job of a key has an id at or above

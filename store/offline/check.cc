@@ -18,6 +18,7 @@
 #include "store/recovery/repeated_records.h"
 #include "store/rocks/database.h"
 #include "store/rocks/log_env.h"
+#include "store/rocks/meta_rows.h"
 #include "store/rocks/observer.h"
 #include "store/types/file_system_of.h"
 #include "store/types/rocks_status.h"
@@ -57,7 +58,9 @@ Result<Database> open_database(const std::string& db_path, const Options& how,
   view.ends = find_repeated_records(file_system_of(how.env), db_path, manifest->needed_from()).ends;
   Result<Database> db = Database::open_to_read(db_path, how, failure, view);
   if (!db.ok()) return db;
-  for (const std::string_view name : families_of(how.format, how.families)) {
+  const Result<StoredFormat> found = read_format(*db);
+  const uint32_t format = found.ok() ? found->version : how.format_min;
+  for (const std::string_view name : families_of(format, how.families)) {
     if (db->has_family(name)) continue;
     return Status(StatusCode::Corruption, fmt::format("the family {} is missing", name));
   }
@@ -89,6 +92,7 @@ Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList&
   const MetaFacts meta = check_meta(*db, summary, faults);
   check_jobs(*db, options, meta, summary, faults);
   check_keys(*db, meta, summary, faults);
+  check_notes(*db, summary, faults);
   return {};
 }
 
@@ -113,7 +117,7 @@ Result<CheckSummary> check_directory(const CheckOptions& options) {
 
 void FaultList::add(std::string_view where, std::string key, std::string what) {
   ++summary_.faults;
-  if (where != name_of(Family::Bodies)) stops_start_ = true;
+  if (where != name_of(Family::Bodies) && where != name_of(Family::Notes)) stops_start_ = true;
   if (options_.fault) options_.fault({std::string(where), std::move(key), std::move(what)});
 }
 
@@ -160,6 +164,8 @@ void check_tables(const Database& db, const CheckOptions& options, CheckSummary&
     rocksdb::Status status = table.Open(file.db_path + file.name);
     if (status.ok()) status = table.VerifyChecksum();
     if (status.ok()) continue;
+    // A start opens each table, and a compaction reads it. Only damage of bodies is contained.
+    if (!has_bodies) faults.stop_start();
     const bool is_meta = file.column_family_name == family_names[place_of(Family::Meta)];
     faults.add(is_meta ? name_of(Family::Meta) : file.column_family_name, file.name.substr(1),
                "the table file is damaged: " + status.ToString());

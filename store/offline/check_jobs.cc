@@ -164,6 +164,7 @@ void JobCheck::check_fields(const JobRow& row, Family family) {
   if (fields.concurrency) {
     check_name(fields.concurrency->key, "the concurrency key is not one that a job can have");
   }
+  if (fields.notes > 0) check_notes_of(db_, row, faults_);
   if (!fields.key) return;
   check_name(fields.key->key, "the key is not one that a job can have");
   if (!fields.key->given_up) check_key_of(db_, row, meta_, faults_);

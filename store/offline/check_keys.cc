@@ -1,4 +1,3 @@
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -18,30 +17,6 @@
 // lacks, because check_tables() has named its table.
 namespace perennial::store {
 namespace {
-
-// Finds the rows of jobs. It uses iterators because a memtable of a state family has no index for
-// Get(): id_memtable.h.
-class JobRows {
- public:
-  explicit JobRows(const Database& db) {
-    for (size_t place = 0; place < rows_.size(); ++place) {
-      rows_[place].reset(db->NewIterator({}, db.family(job_states[place])));
-    }
-  }
-
-  // Returns the value of the row, which is valid until the next call, or none. Unknown is set if
-  // the row cannot be read.
-  std::optional<std::string_view> find(size_t place, std::string_view key, bool& is_unknown) {
-    rocksdb::Iterator& row = *rows_[place];
-    row.Seek(slice(key));
-    if (!row.status().ok()) is_unknown = true;
-    if (!row.Valid() || view(row.key()) != key) return std::nullopt;
-    return view(row.value());
-  }
-
- private:
-  std::array<std::unique_ptr<rocksdb::Iterator>, job_states.size()> rows_;
-};
 
 // Returns when the key of a job with `until` Ttl is given up.
 Nanos end_of(const JobRow& row) {
@@ -105,6 +80,22 @@ bool KeyCheck::is_held_by(const JobRow& job, const KeyStored& stored) const {
 }
 
 }  // namespace
+
+JobRows::JobRows(const Database& db) {
+  for (size_t place = 0; place < rows_.size(); ++place) {
+    rows_[place].reset(db->NewIterator({}, db.family(job_states[place])));
+  }
+}
+JobRows::~JobRows() = default;
+
+std::optional<std::string_view> JobRows::find(size_t place, std::string_view key,
+                                              bool& is_unknown) {
+  rocksdb::Iterator& row = *rows_[place];
+  row.Seek(slice(key));
+  if (!row.status().ok()) is_unknown = true;
+  if (!row.Valid() || view(row.key()) != key) return std::nullopt;
+  return view(row.value());
+}
 
 void check_keys(const Database& db, const MetaFacts& meta, CheckSummary& summary,
                 FaultList& faults) {

@@ -1,7 +1,10 @@
 #pragma once
 
-#include <functional>
+#include <array>
+#include <cstddef>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,9 +17,28 @@
 #include "store/offline/check.h"
 
 // The steps of a check. Only files of store/ include this header.
+namespace rocksdb {
+class Iterator;
+}  // namespace rocksdb
+
 namespace perennial::store {
 
 class Database;
+
+// Finds the rows of jobs. It uses iterators because a memtable of a state family has no index for
+// Get(): id_memtable.h.
+class JobRows {
+ public:
+  explicit JobRows(const Database& db);
+  ~JobRows();
+
+  // Returns the value of the row, which is valid until the next call, or none. Unknown is set if
+  // the row cannot be read. `place`: that of the state in job_states.
+  std::optional<std::string_view> find(size_t place, std::string_view key, bool& is_unknown);
+
+ private:
+  std::array<std::unique_ptr<rocksdb::Iterator>, job_states.size()> rows_;
+};
 
 // Counts faults and passes them on.
 class FaultList {
@@ -61,6 +83,10 @@ void check_keys(const Database& db, const MetaFacts& meta, CheckSummary& summary
                 FaultList& faults);
 // Checks the key of one job against `keys`. REQUIRES: the job has a key and has not given it up.
 void check_key_of(const Database& db, const JobRow& row, const MetaFacts& meta, FaultList& faults);
+// Checks the rows of `notes` against the jobs that they are about.
+void check_notes(const Database& db, CheckSummary& summary, FaultList& faults);
+// Checks that the notes of one job are there. REQUIRES: the job counts some.
+void check_notes_of(const Database& db, const JobRow& row, FaultList& faults);
 void check_tables(const Database& db, const CheckOptions& options, CheckSummary& summary,
                   FaultList& faults);
 

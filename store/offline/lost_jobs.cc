@@ -32,13 +32,26 @@ void add_row(ordered_json& out, const JobRow& row) {
   out["bytes"] = row.body_bytes;
 }
 
+void add_notes(ordered_json& out, const std::vector<Note>& notes) {
+  if (notes.empty()) return;
+  ordered_json& list = out["notes"] = ordered_json::array();
+  for (const Note& note : notes) {
+    ordered_json one = {{"number", note.number}, {"attempt", note.attempt}, {"time", note.time}};
+    if (!note.user.empty()) one["user"] = note.user;
+    one["text"] = note.text;
+    list.push_back(std::move(one));
+  }
+}
+
 }  // namespace
 
-void LostJobs::add(JobId id, const JobRow* row, std::optional<std::string_view> body) {
+void LostJobs::add(JobId id, const JobRow* row, std::optional<std::string_view> body,
+                   const std::vector<Note>& notes) {
   ordered_json line = {{"id", id}, {"lost", row == nullptr ? "row" : "body"}};
   if (row != nullptr) {
     line["tube"] = tubes_.at(row->tube);
     add_row(line, *row);
+    add_notes(line, notes);
   }
   if (row == nullptr && body) {
     if (lines_.size() + body->size() < lines_bytes_max) {

@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/types/basic.h"
+#include "engine/types/note.h"
 #include "engine/types/transition.h"
 
 namespace perennial::store {
@@ -18,7 +20,9 @@ class LostJobs {
   // `tubes`: the names by number. They must outlive this.
   explicit LostJobs(const std::map<TubeId, std::string>& tubes) : tubes_(tubes) {}
 
-  void add(JobId id, const JobRow* row, std::optional<std::string_view> body);
+  // `notes`: those of the job that can be read. A job without a row has none.
+  void add(JobId id, const JobRow* row, std::optional<std::string_view> body,
+           const std::vector<Note>& notes = {});
   const std::string& lines() const { return lines_; }
 
  private:

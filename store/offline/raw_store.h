@@ -27,8 +27,9 @@ class RawStore {
  public:
   struct Options {
     std::string data_dir = {};
-    uint32_t format_max = format_version;                     // A newer format is refused.
-    std::span<const FamilyNames> families = format_families;  // The families of each format.
+    uint32_t format_max = format_version;  // A newer format is refused.
+    // The families of each format.
+    std::span<const FamilyNames> families = format_families;
     Events events = {};
     // The environment whose file system is used, the machine's if null.
     rocksdb::Env* env = nullptr;

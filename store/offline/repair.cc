@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -27,6 +28,7 @@ struct Repair::Impl {
 
   Status build(const std::string& to, LostJobs& lost);
   Status add_tubes();
+  Status add_job(JobRow row, std::string_view body, std::vector<Note> notes);
   Status add_jobs(LostJobs& lost);
   Status add_keys();
   Status check_counts() const;
@@ -131,18 +133,49 @@ Status Repair::Impl::add_tubes() {
   return {};
 }
 
+namespace {
+
+// Lets the job count the notes that are left, as if it never had the others: a job without some of
+// its notes would be a fault.
+void count_again(JobRow& row, std::vector<Note>& notes) {
+  if (notes.size() == notes_kept(row.fields->notes)) return;
+  JobFields fields = *row.fields;
+  fields.notes = 0;
+  for (Note& note : notes) note.number = ++fields.notes;
+  if (fields == JobFields{}) {
+    row.fields.reset();
+  } else {
+    row.fields = std::move(fields);
+  }
+}
+
+}  // namespace
+
+Status Repair::Impl::add_job(JobRow row, std::string_view body, std::vector<Note> notes) {
+  if (row.fields && row.fields->notes > 0) count_again(row, notes);
+  row.tube = tubes.at(row.tube);
+  ++jobs;
+  Status added = builder->add_job(row, body);
+  for (const Note& note : notes) {
+    if (added.ok()) added = builder->add_note(row.id, note);
+  }
+  return added;
+}
+
 Status Repair::Impl::add_jobs(LostJobs& lost) {
+  Salvage::Notes left(*salvage);
   return salvage->each_left([&](JobId id, const JobRow* row, std::optional<std::string_view> body) {
+    const bool has_notes = row != nullptr && row->fields && row->fields->notes > 0;
+    Result<std::vector<Note>> notes =
+        has_notes ? left.find(id, row->fields->notes) : std::vector<Note>();
+    if (!notes.ok()) return notes.take_status();
     if (row == nullptr || !body) {
       if (row != nullptr && row->fields && row->fields->key) lost_with_key.insert(id);
       ++lost_count;
-      lost.add(id, row, body);
+      lost.add(id, row, body, *notes);
       return Status();
     }
-    JobRow moved = *row;
-    moved.tube = tubes.at(row->tube);
-    ++jobs;
-    return builder->add_job(moved, *body);
+    return add_job(*row, *body, std::move(*notes));
   });
 }
 

@@ -65,7 +65,7 @@ class Restoration {
                           "{} made it",
                           from_, manifest.format, manifest.server_version)};
     }
-    if (manifest.format == format_version || how_.skip_ids == 0) return {};
+    if (is_served(manifest.format) || how_.skip_ids == 0) return {};
     return {StatusCode::Unsupported,
             fmt::format("checkpoint {} has the older format {}, in which this program cannot move "
                         "the next id: restore it with --exact, and then either run perennial "

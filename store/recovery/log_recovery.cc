@@ -111,15 +111,18 @@ std::string LogRecovery::missing_newest(const Files& files, uint64_t marked) con
 // ever had its number. An open that has replayed the log gives every family such a number, in one
 // synced write. Families that were flushed since have the number of the oldest existing file or a
 // higher one. Then that file has a record, because it is the one that the open has begun: RocksDB
-// deletes it only when no family needs it, and then needs a higher number. A missing file is not
-// simply accepted, because RocksDB opens without it.
+// deletes it only when no family needs it, and then needs a higher number. A family that was made
+// since, and not flushed, has the number of the file that was the newest, and says nothing about
+// older ones. A missing file is not simply accepted, because RocksDB opens without it.
 std::string LogRecovery::missing_oldest(const Files& files, const LogHistory& history) const {
   const uint64_t needed = manifest_.needed_from();
   if (exists(files, needed) || files.empty()) return {};  // missing_newest() reports no files.
   const bool is_empty = !history.has_records && !history.damage;
   for (const auto& [family, flushed_to] : manifest_.flushed_to) {
     const bool is_flushed_since = flushed_to && *flushed_to >= files.front().number && !is_empty;
-    if (flushed_to == needed || is_flushed_since) continue;
+    const auto made_at = manifest_.made_at.find(family);
+    const bool is_made_since = made_at != manifest_.made_at.end() && flushed_to == made_at->second;
+    if (flushed_to == needed || is_flushed_since || is_made_since) continue;
     return fmt::format("{} is cut off, or the log file with number {} is missing", manifest_.name,
                        needed);
   }

@@ -70,10 +70,12 @@ void raise(std::optional<uint64_t>& number, uint64_t to) {
 void apply(const ManifestEdit& edit, Manifest& manifest) {
   if (edit.drops_family) {
     manifest.flushed_to.erase(edit.family);
+    manifest.made_at.erase(edit.family);
     manifest.names.erase(edit.family);
     return;
   }
   if (edit.adds_family) manifest.names[edit.family] = edit.family_name;
+  if (edit.adds_family && edit.log) manifest.made_at[edit.family] = *edit.log;
   std::optional<uint64_t>& flushed_to = manifest.flushed_to[edit.family];
   if (edit.log) raise(flushed_to, *edit.log);
   manifest.min_log = std::max(manifest.min_log, edit.min_log.value_or(0));

@@ -31,6 +31,9 @@ struct Manifest {
   // By the id of a family: the rows of the family in log files with a lower number are in its
   // tables. None: no record has a number for the family.
   std::map<uint32_t, std::optional<uint64_t>> flushed_to = {{0, std::nullopt}};
+  // By the id of a family: the newest log file when the family was made, as long as the record of
+  // that is in this MANIFEST.
+  std::map<uint32_t, uint64_t> made_at = {};
   std::map<uint32_t, std::string> names = {{0, "default"}};  // By the id of a family.
   std::optional<ManifestDamage> damage;                      // The first damage.
   // What is wrong with CURRENT, which this MANIFEST was found without; empty: nothing.

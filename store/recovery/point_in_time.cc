@@ -17,27 +17,34 @@ std::string_view name_in_messages(std::string_view name) {
   return name == family_names[place_of(Family::Meta)] ? "meta" : name;
 }
 
-// All families but bodies. The number of a family without rows is not kept up to date, but RocksDB
-// replays no log file below min_log.
+// Whose rows of later are told from the rest when they are compared with jobs: forced_start.cc.
+bool is_compared(std::string_view name) {
+  return name == family_names[place_of(Family::Bodies)] ||
+         name == family_names[place_of(Family::Notes)];
+}
+
+// All families but those that are compared. The number of a family without rows is not kept up to
+// date, but RocksDB replays no log file below min_log.
 std::vector<FlushedFamily> state_families(const Manifest& manifest) {
   std::vector<FlushedFamily> out;
   for (const auto& [id, log] : manifest.flushed_to) {
     const auto name = manifest.names.find(id);
     const auto known = name == manifest.names.end() ? std::string_view() : name->second;
-    if (known == family_names[place_of(Family::Bodies)]) continue;
+    if (is_compared(known)) continue;
     out.push_back({.name = known, .log = std::max(log.value_or(0), manifest.min_log)});
   }
   return out;
 }
 
-uint64_t bodies_log(const Manifest& manifest) {
+// How far the families that are compared are flushed.
+uint64_t compared_log(const Manifest& manifest) {
+  uint64_t highest = manifest.min_log;
   for (const auto& [id, name] : manifest.names) {
-    if (name != family_names[place_of(Family::Bodies)]) continue;
+    if (!is_compared(name)) continue;
     const auto log = manifest.flushed_to.find(id);
-    const bool is_known = log != manifest.flushed_to.end() && log->second;
-    return std::max(is_known ? *log->second : 0, manifest.min_log);
+    if (log != manifest.flushed_to.end()) highest = std::max(highest, log->second.value_or(0));
   }
-  return manifest.min_log;
+  return highest;
 }
 
 // Returns the highest number for which it is certain that the file with the number begins at the
@@ -79,7 +86,7 @@ PointInTime find_point_in_time(const Manifest& manifest, const LogFound& found) 
     return found.lacks_oldest ? family.log == needed : is_exact || family.log <= reached;
   });
   if (families.empty()) {
-    return {.problem = {}, .has_later_bodies = bodies_log(manifest) > reached};
+    return {.problem = {}, .has_later_bodies = compared_log(manifest) > reached};
   }
   return {.problem = fmt::format("no state of the past can be restored, because the tables of {} "
                                  "may hold later rows than the rest of the log can give the others",

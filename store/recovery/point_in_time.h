@@ -16,8 +16,9 @@ namespace perennial::store {
 struct PointInTime {
   // Why no state of the past can be restored; empty if it can.
   std::string problem;
-  // Whether the tables of bodies hold rows from behind the cut, or lack rows that were deleted
-  // behind it. That can be mended, because a body belongs to one job and never changes.
+  // Whether the tables of bodies or notes hold rows from behind the cut, or lack rows that were
+  // deleted or written over behind it. That can be mended, because a body belongs to one job and
+  // never changes, and a note has its number.
   bool has_later_bodies = false;
 };
 
@@ -30,8 +31,8 @@ struct LogFound {
 };
 
 // The tables of each family hold exactly what the log held where one of its files begins. So the
-// state at the end of history exists if no family but bodies is flushed beyond it, and if no log
-// file is missing that a family needs up to there.
+// state at the end of history exists if no family but bodies and notes is flushed beyond it, and if
+// no log file is missing that a family needs up to there.
 PointInTime find_point_in_time(const Manifest& manifest, const LogFound& found);
 
 }  // namespace perennial::store

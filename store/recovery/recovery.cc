@@ -52,6 +52,13 @@ bool names_families(const Manifest& manifest, const Flushed& flushed, const Opti
                              [&](FamilyNames names) { return manifest.names_all(names); });
 }
 
+bool has_other_families(const Manifest& manifest, const Options& options) {
+  const FamilyNames own = families_of(options.format, options.families);
+  return std::ranges::any_of(manifest.names, [&](const auto& family) {
+    return std::ranges::find(own, family.second) == own.end();
+  });
+}
+
 std::optional<ManifestTruncation> truncation_of(const Manifest& manifest) {
   if (!manifest.damage) return std::nullopt;
   const ManifestDamage& damage = *manifest.damage;
@@ -71,7 +78,7 @@ Result<Flushed> read_flushed(const Database& tables, const Options& options, boo
   // The log may hold the end of a migration, so an older format is no error yet. A newer format is
   // refused at once, because nothing in a log lowers it.
   const bool is_newer = found->version > options.format;
-  is_old = !is_newer && (found->version < options.format || found->migration);
+  is_old = !is_newer && (found->version < options.format_min || found->migration);
   if (Status known = check_format(*found, options); !known.ok() && !is_old) return known;
   const Result<CommitRow> commit = read_commit(tables);
   if (!commit.ok()) return commit.status();
@@ -201,8 +208,7 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
   const Result<Flushed> flushed = read_flushed(db_path, options, failure, plan, purpose);
   if (!flushed.ok()) return flushed.status();
   if (!names_families(*manifest, *flushed, options)) return incomplete(*manifest);
-  plan.has_other_families =
-      manifest->names.size() > families_of(options.format, options.families).size();
+  plan.has_other_families = has_other_families(*manifest, options);
   std::string no_mark;
   const Result<std::optional<DurableMark>> mark =
       read_mark(db_path, options, *flushed, no_mark, plan.mark_damage);

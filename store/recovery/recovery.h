@@ -38,7 +38,7 @@ struct RecoveryPlan {
   // Whether the tables have an older format or a migration that is not done. The log may hold the
   // end of that migration.
   bool is_old = false;
-  // Whether there are more families than options.format has.
+  // Whether there is a family that options.format does not have.
   bool has_other_families = false;
   LogJudgement log;
   bool has_durable_mark = false;

@@ -95,8 +95,9 @@ std::vector<rocksdb::ColumnFamilyDescriptor> descriptors(const std::vector<std::
   return out;
 }
 
-std::vector<std::string> names_of(const Options& options) {
-  const FamilyNames names = families_of(options.format, options.families);
+// The families of a new database.
+std::vector<std::string> first_names(const Options& options) {
+  const FamilyNames names = families_of(options.format_min, options.families);
   return {names.begin(), names.end()};
 }
 
@@ -116,8 +117,8 @@ Result<Database> Database::open(const std::string& path, const Options& options,
   const Result<Space> free = free_space_of(path, options);
   if (!free.ok()) return free.status();
   allow_space(*how.sst_file_manager, free->bytes);
-  Result<std::vector<std::string>> names =
-      options.takes_older ? list_families(path, how) : names_of(options);
+  // Which families it must have depends on its format, and so the caller calls check_families().
+  Result<std::vector<std::string>> names = list_families(path, how);
   if (!names.ok()) return names.take_status();
   database.names_ = names.take();
   const auto families = descriptors(database.names_, options);
@@ -169,10 +170,11 @@ Result<Database> Database::open_read_only(const std::string& path, const Options
   std::vector<std::string> known;
   std::ranges::copy_if(database.names_, std::back_inserter(known),
                        [&](const std::string& name) { return is_known(name, options); });
-  const auto status = open_db_for_read_only(database.db_, how, path, descriptors(known, options),
-                                            &database.families_);
+  std::vector<rocksdb::ColumnFamilyHandle*> opened;
+  const auto status =
+      open_db_for_read_only(database.db_, how, path, descriptors(known, options), &opened);
+  database.add_families(opened);
   if (!status.ok()) return opening_status(status);
-  database.place_families();
   database.env_ = std::move(env);
   return database;
 }
@@ -186,16 +188,15 @@ Result<Database> Database::create(const std::string& path, const Options& option
   rocksdb::DBOptions how = db_options(options, make_logger(options.events), make_listener(failure));
   how.env = created.env_.get();
   how.create_if_missing = how.error_if_exists = true;
-  created.names_ = names_of(options);
+  created.names_ = first_names(options);
   std::vector<rocksdb::ColumnFamilyDescriptor> families = descriptors(created.names_, options);
   Result<Database> database = open_with(std::move(created), how, path, {families.front()});
   if (!database.ok()) return database;
   families.erase(families.begin());
   std::vector<rocksdb::ColumnFamilyHandle*> made;
   const auto status = database->db_->CreateColumnFamilies(families, &made);
-  database->families_.insert(database->families_.end(), made.begin(), made.end());
+  database->add_families(made);
   if (!status.ok()) return from_rocksdb(status);
-  database->place_families();
   return database;
 }
 
@@ -203,32 +204,49 @@ Result<Database> Database::open_with(Database&& database, const rocksdb::DBOptio
                                      const std::string& path,
                                      const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
   database.files_ = how.sst_file_manager;
-  const auto status = open_db(database.db_, how, path, families, &database.families_);
+  std::vector<rocksdb::ColumnFamilyHandle*> opened;
+  const auto status = open_db(database.db_, how, path, families, &opened);
+  database.add_families(opened);
   if (!status.ok()) return opening_status(status);
-  database.place_families();
   return std::move(database);
 }
 
+void Database::add_families(const std::vector<rocksdb::ColumnFamilyHandle*>& added) {
+  {
+    const std::lock_guard lock(families_->mutex);
+    families_->all.insert(families_->all.end(), added.begin(), added.end());
+  }
+  place_families();
+}
+
+// Releases them, so that whoever finds a family here finds it as it was made.
 void Database::place_families() {
   for (size_t place = 0; place < family_count; ++place) {
-    places_[place] = family(perennial::store::family_names[place]);
+    families_->places[place].store(family(perennial::store::family_names[place]),
+                                   std::memory_order_release);
   }
 }
 
+std::vector<rocksdb::ColumnFamilyHandle*> Database::all_families() const {
+  const std::lock_guard lock(families_->mutex);
+  return families_->all;
+}
+
 rocksdb::ColumnFamilyHandle* Database::family(std::string_view name) const {
+  const auto all = all_families();
   const auto found = std::ranges::find_if(
-      families_, [&](rocksdb::ColumnFamilyHandle* family) { return family->GetName() == name; });
-  return found != families_.end() ? *found : nullptr;
+      all, [&](rocksdb::ColumnFamilyHandle* family) { return family->GetName() == name; });
+  return found != all.end() ? *found : nullptr;
 }
 
 Status Database::create_family(const std::string& name, const Options& options) {
   rocksdb::ColumnFamilyHandle* made = nullptr;
   const auto status = db_->CreateColumnFamily(options_of(name, options), name, &made);
-  if (made != nullptr) families_.push_back(made);
-  if (!status.ok()) return from_rocksdb(status).with("make the family " + name);
-  names_.push_back(name);
-  place_families();
-  return {};
+  if (made != nullptr) {
+    names_.push_back(name);
+    add_families({made});
+  }
+  return from_rocksdb(status).with("make the family " + name);
 }
 
 Status Database::drop_family(const std::string& name) {
@@ -236,7 +254,10 @@ Status Database::drop_family(const std::string& name) {
   CHECK(handle != nullptr);
   const auto status = db_->DropColumnFamily(handle);
   if (!status.ok()) return from_rocksdb(status).with("drop the family " + name);
-  std::erase(families_, handle);
+  {
+    const std::lock_guard lock(families_->mutex);
+    std::erase(families_->all, handle);
+  }
   std::erase(names_, name);
   place_families();
   must(db_->DestroyColumnFamilyHandle(handle));
@@ -244,16 +265,19 @@ Status Database::drop_family(const std::string& name) {
 }
 
 rocksdb::Status Database::flush() const {
-  return db_->Flush(at_once(), families_);
+  return db_->Flush(at_once(), all_families());
 }
 
 rocksdb::Status Database::flush(Family which) const {
-  return db_->Flush(at_once(), family(which));
+  rocksdb::ColumnFamilyHandle* const found = family(which);
+  return found == nullptr ? rocksdb::Status() : db_->Flush(at_once(), found);
 }
 
 Result<TableCounts> Database::count_tables(Family which) const {
+  rocksdb::ColumnFamilyHandle* const found = family(which);
+  if (found == nullptr) return TableCounts();
   rocksdb::TablePropertiesCollection tables;
-  const auto asked = db_->GetPropertiesOfAllTables(family(which), &tables);
+  const auto asked = db_->GetPropertiesOfAllTables(found, &tables);
   if (!asked.ok()) return from_rocksdb(asked);
   TableCounts out;
   for (const auto& [name, table] : tables) {
@@ -265,11 +289,13 @@ Result<TableCounts> Database::count_tables(Family which) const {
 }
 
 Result<std::vector<TableSpan>> Database::table_spans(Family which) const {
+  rocksdb::ColumnFamilyHandle* const family = this->family(which);
+  if (family == nullptr) return std::vector<TableSpan>();
   rocksdb::TablePropertiesCollection tables;
-  const auto asked = db_->GetPropertiesOfAllTables(family(which), &tables);
+  const auto asked = db_->GetPropertiesOfAllTables(family, &tables);
   if (!asked.ok()) return from_rocksdb(asked);
   rocksdb::ColumnFamilyMetaData content;
-  db_->GetColumnFamilyMetaData(family(which), &content);
+  db_->GetColumnFamilyMetaData(family, &content);
   std::vector<TableSpan> out;
   for (const rocksdb::LevelMetaData& level : content.levels) {
     for (const rocksdb::SstFileMetaData& file : level.files) {
@@ -288,7 +314,7 @@ Result<std::vector<TableSpan>> Database::table_spans(Family which) const {
 WriteBacklog Database::write_backlog() const {
   const std::string tables_property = rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0";
   WriteBacklog backlog;
-  for (rocksdb::ColumnFamilyHandle* const family : families_) {
+  for (rocksdb::ColumnFamilyHandle* const family : all_families()) {
     uint64_t memtables = 0;
     std::string tables;
     CHECK(db_->GetIntProperty(family, rocksdb::DB::Properties::kNumImmutableMemTable, &memtables));
@@ -310,9 +336,9 @@ Database::~Database() {
 
 Status Database::close() {
   if (db_ == nullptr) return {};
-  for (rocksdb::ColumnFamilyHandle* family : families_)
+  for (rocksdb::ColumnFamilyHandle* family : families_->all)
     must(db_->DestroyColumnFamilyHandle(family));
-  families_.clear();
+  families_->all.clear();
   Status closed = from_rocksdb(db_->Close());
   db_.reset();
   return closed;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,18 +68,25 @@ class Database {
 
   rocksdb::DB& operator*() const { return *db_; }
   rocksdb::DB* operator->() const { return db_.get(); }
-  // REQUIRES: the database has the family. One that is open to be written has all of its format.
-  rocksdb::ColumnFamilyHandle* family(Family family) const { return places_[place_of(family)]; }
+  // Null: the database has no such family. One that is open to be written has all of its format,
+  // and create_family() may add one at any moment. Any thread.
+  rocksdb::ColumnFamilyHandle* family(Family family) const {
+    return families_->places[place_of(family)].load(std::memory_order_acquire);
+  }
   rocksdb::ColumnFamilyHandle* family(JobState state) const { return family(family_of(state)); }
   // Finds a family by its name on disk. Null: there is none, or the database is open to be read and
   // this program does not know the family.
   rocksdb::ColumnFamilyHandle* family(std::string_view name) const;
-  // The names of all families, including those that this program does not know.
+  // The names of all families, including those that this program does not know. Only the thread
+  // that makes and drops families calls these.
   const std::vector<std::string>& family_names() const { return names_; }
   bool has_family(std::string_view name) const { return std::ranges::count(names_, name) > 0; }
-  // For migrations. The change is durable when the function returns.
+  // The change is durable when the function returns. While it runs, nobody writes. REQUIRES: there
+  // is no such family. `options` are those that the database was opened with.
   Status create_family(const std::string& name, const Options& options);
+  // For migrations. Nobody else uses the database. The change is durable when it returns.
   Status drop_family(const std::string& name);
+  // Nothing, if there is no such family.
   Result<TableCounts> count_tables(Family family) const;
   Result<std::vector<TableSpan>> table_spans(Family family) const;
   WriteBacklog write_backlog() const;
@@ -85,6 +94,7 @@ class Database {
   rocksdb::Status flush() const;
   // How far the log was synced since the database was opened.
   LogProgress::Place synced_log() const { return log_progress_->synced(); }
+  // Does nothing if there is no such family.
   rocksdb::Status flush(Family family) const;
   // A number that changes whenever the log or a table is written or a table is synced.
   uint64_t progress() const { return guard_->progress(); }
@@ -98,12 +108,23 @@ class Database {
   Status close();
 
  private:
+  // One may be made while other threads use the database.
+  struct Families {
+    mutable std::mutex mutex;  // Guards `all`.
+    std::vector<rocksdb::ColumnFamilyHandle*> all;
+    // In the order of Family.
+    std::array<std::atomic<rocksdb::ColumnFamilyHandle*>, family_count> places = {};
+  };
+
   Database() = default;
   enum class Damage : uint8_t { Refused, Skipped, SkippedWithoutProperties };
   static Result<Database> open_read_only(const std::string& path, const Options& options,
                                          StoreFailure& failure, View view,
                                          Damage damage = Damage::Refused);
+  // Adds them to `all`. They are found from then on.
+  void add_families(const std::vector<rocksdb::ColumnFamilyHandle*>& added);
   void place_families();
+  std::vector<rocksdb::ColumnFamilyHandle*> all_families() const;
   static Result<Database> open_with(Database&& database, const rocksdb::DBOptions& how,
                                     const std::string& path,
                                     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
@@ -114,8 +135,7 @@ class Database {
   std::shared_ptr<rocksdb::SstFileManager> files_;
   std::shared_ptr<CompactionGuard> guard_;  // Null unless open() has opened the database.
   std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> families_;
-  std::array<rocksdb::ColumnFamilyHandle*, family_count> places_ = {};  // In the order of Family.
+  std::unique_ptr<Families> families_ = std::make_unique<Families>();
   std::vector<std::string> names_;
 };
 

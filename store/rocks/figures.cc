@@ -33,9 +33,10 @@ DatabaseFigures read_figures(const Database& db) {
         property(db, db.family(Family::Meta), DatabaseFigures::property_names[i]);
   }
   for (size_t i = 0; i < family_count; ++i) {
+    rocksdb::ColumnFamilyHandle* const family = db.family(static_cast<Family>(i));
+    if (family == nullptr) continue;
     for (size_t k = 0; k < DatabaseFigures::family_property_names.size(); ++k) {
-      figures.of_families[i][k] = property(db, db.family(static_cast<Family>(i)),
-                                           DatabaseFigures::family_property_names[k]);
+      figures.of_families[i][k] = property(db, family, DatabaseFigures::family_property_names[k]);
     }
   }
   return figures;

@@ -32,6 +32,12 @@ Result<JobId> newest_job(const Database& db, JobState state) {
 
 }  // namespace
 
+std::string served_formats(const Options& options) {
+  return options.format_min == options.format
+             ? std::to_string(options.format)
+             : fmt::format("{} to {}", options.format_min, options.format);
+}
+
 Result<StoredFormat> read_format(const Database& db) {
   const Result<std::string> row = read_row(db, MetaTag::FormatVersion);
   if (!row.ok()) return row.status();
@@ -56,6 +62,8 @@ WantedFamilies wanted_families(const StoredFormat& found, const Options& options
   };
   WantedFamilies out;
   add(out.needed, of(found.version));
+  // Store::Impl::begin_notes() makes the family before the batch that raises the version.
+  if (is_served(found.version)) add(out.possible, of(std::min(options.format, format_version)));
   if (!found.migration) return out;
   const uint32_t to = found.migration->to;
   // RawStore makes the new families before the step has written any progress.
@@ -98,11 +106,11 @@ Status check_format(const StoredFormat& found, const Options& options) {
                         "--data-dir {}, which goes on where it stopped",
                         found.migration->to, options.data_dir)};
   }
-  if (found.version == options.format) return {};
+  if (found.version >= options.format_min) return {};
   return {StatusCode::Unsupported,
           fmt::format("its format is {}, and this program reads and writes {}: run perennial "
                       "migrate --data-dir {}, which takes a checkpoint first",
-                      found.version, options.format, options.data_dir)};
+                      found.version, served_formats(options), options.data_dir)};
 }
 
 Status check_version(const Database& db, const Options& options) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,8 +21,11 @@ struct StoredFormat {
   std::optional<MigrationRow> migration;  // Set if a migration was begun and is not done.
 };
 Result<StoredFormat> read_format(const Database& db);
+// "2 to 3", for messages.
+std::string served_formats(const Options& options);
 // `needed`: the families that the database must have. `possible`: those that a migration has not
-// dropped yet, or has made without writing to them.
+// dropped yet, or that were made and nothing was written to them, by a migration or before the
+// first batch of a newer format.
 struct WantedFamilies {
   std::vector<std::string_view> needed;
   std::vector<std::string_view> possible;
@@ -29,7 +33,8 @@ struct WantedFamilies {
 WantedFamilies wanted_families(const StoredFormat& found, const Options& options);
 // Corruption: a family is missing. Unsupported: no known format has one of the families.
 Status check_families(const Database& db, const Options& options);
-// Unsupported: the format is not options.format. A newer program or a migration can read it.
+// Unsupported: the format is none from options.format_min to options.format. A newer program or a
+// migration can read it.
 Status check_format(const StoredFormat& found, const Options& options);
 Status check_version(const Database& db, const Options& options);
 // Empty: the database belongs to no cluster.

@@ -28,7 +28,8 @@ bool is_of(const rocksdb::LiveFileMetaData& table, Family family) {
 // Rows of these two families are overwritten, so their number is not in the properties of tables,
 // and no count shows that a scan has missed a damaged block. RocksDB 7.8.3 skips one without an
 // error at the beginning of a table, if it is not the first of its level (pull request 11782). The
-// families are small, so all their blocks are read.
+// families are small, so all their blocks are read. Notes are overwritten, too, but no start reads
+// them, and they may be much.
 bool has_no_account(const rocksdb::LiveFileMetaData& table) {
   return is_of(table, Family::Meta) || is_of(table, Family::Keys);
 }

@@ -52,6 +52,14 @@ void set_up_state_family(rocksdb::ColumnFamilyOptions& family, uint64_t compacti
   family.memtable_factory = make_id_memtable_factory(IdMemtableUse::FlushOnly);
 }
 
+// Notes are overwritten and found by other keys, as rows of `keys`, and are text as bodies are.
+// They are read when somebody looks at a job, which the page cache of the kernel is enough for.
+// With their memtable all of them together are still less than db_write_buffer_size.
+void set_up_notes(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
+  set_up_small_rows(family, compaction_bytes_max);
+  family.compression = rocksdb::kLZ4Compression;
+}
+
 void set_up_bodies(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
   family.memtable_factory = make_id_memtable_factory(IdMemtableUse::Lookups);
   family.write_buffer_size = 32 * mib;
@@ -125,6 +133,8 @@ rocksdb::ColumnFamilyOptions family_options(Family which, const Options& options
     set_up_bodies(family, options.compaction_bytes_max);
   } else if (which == Family::Keys) {
     set_up_small_rows(family, options.compaction_bytes_max);
+  } else if (which == Family::Notes) {
+    set_up_notes(family, options.compaction_bytes_max);
   } else {
     set_up_state_family(family, options.compaction_bytes_max);
   }

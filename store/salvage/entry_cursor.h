@@ -31,7 +31,7 @@ class EntryCursor {
  public:
   using Entry = rocksdb::KeyVersion;
 
-  // Passes over everything outside of `spans`, which ascend.
+  // Passes over everything outside of `spans`, which ascend. REQUIRES: `db` has the family.
   EntryCursor(const Database& db, Family family, std::vector<KeySpan> spans);
 
   // Returns the next entry, or null at the end. After null, status() says whether it was the end.

@@ -37,14 +37,17 @@ void note_lost(EntryCursor::Entry entry, FamilyMerge::Key& key) {
 FamilyMerge::FamilyMerge(const Database& whole, const std::vector<OpenedTable>& damaged,
                          const Copy& copy, Family family)
     : lost_from_(copy.lost_from) {
-  if (copy.db != nullptr) {
+  // A database of an older format may have no such family.
+  if (copy.db != nullptr && copy.db->family(family) != nullptr) {
     copy_ = std::make_unique<EntryCursor>(*copy.db, family, std::vector<KeySpan>(1));
   }
-  cursors_.push_back(std::make_unique<EntryCursor>(whole, family, std::vector<KeySpan>(1)));
+  if (whole.family(family) != nullptr) {
+    cursors_.push_back(std::make_unique<EntryCursor>(whole, family, std::vector<KeySpan>(1)));
+  }
   for (const OpenedTable& table : damaged) {
     if (table.found.family != family) continue;
     damaged_.push_back(&table.found);
-    if (table.db == nullptr) continue;
+    if (table.db == nullptr || table.db->family(family) == nullptr) continue;
     cursors_.push_back(std::make_unique<EntryCursor>(*table.db, family, table.readable));
   }
 }
@@ -104,7 +107,8 @@ const Status& FamilyMerge::status() const {
     if (!cursor->status().ok()) return cursor->status();
   }
   if (copy_ != nullptr && !copy_->status().ok()) return copy_->status();
-  return cursors_.front()->status();
+  static const Status ok;
+  return ok;
 }
 
 uint64_t FamilyMerge::hidden_time(std::string_view key) const {

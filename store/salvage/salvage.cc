@@ -123,10 +123,11 @@ Result<std::unique_ptr<Salvage>> Salvage::open(const std::string& db_path, const
     if (!opened.ok()) return std::move(opened).with("read the checkpoint " + checkpoint);
   }
   if (Status read = salvage->read_meta(); !read.ok()) return read;
-  if (salvage->format_ && *salvage->format_ != options.format) {
+  if (salvage->format_ &&
+      (*salvage->format_ < options.format_min || *salvage->format_ > options.format)) {
     return Status(StatusCode::Unsupported,
                   fmt::format("its format is {}, and this program salvages format {}",
-                              *salvage->format_, options.format));
+                              *salvage->format_, served_formats(options)));
   }
   if (Status read = salvage->read_jobs(); !read.ok()) return read;
   if (Status read = salvage->read_rest(options); !read.ok()) return read;
@@ -137,7 +138,7 @@ Status Salvage::open_database(const std::string& db_path, const Options& given,
                               StoreFailure& failure) {
   const Result<Manifest> manifest = read_manifest(file_system_of(given.env), db_path);
   if (!manifest.ok()) return manifest.status();
-  if (manifest->damage && !manifest->names_all(families_of(given.format, given.families))) {
+  if (manifest->damage && !manifest->names_all(families_of(given.format_min, given.families))) {
     return {StatusCode::Corruption, manifest->damage_text()};
   }
   const bool has_current = manifest->current_problem.empty();
@@ -171,7 +172,7 @@ Status Salvage::open_database(const std::string& db_path, const Options& given,
   account_.log_problem = std::move(log.problem);
   if (!account_.log_problem.empty()) find_lost_commits(db_path, how, failure, *manifest);
   whole_ = std::make_unique<Database>(whole.take());
-  for (const std::string_view name : families_of(options.format, options.families)) {
+  for (const std::string_view name : families_of(options.format_min, options.families)) {
     if (whole_->has_family(name)) continue;
     return {StatusCode::Unsupported, fmt::format("the family {} is missing", name)};
   }
@@ -343,9 +344,10 @@ Status Salvage::each_id(bool with_bodies, const std::function<Status(Visit&)>& v
 
 // Also finds names for tubes that have lost theirs.
 Status Salvage::read_jobs() {
+  Notes notes(*this);
   Status read = each_id(true, [&](Visit& visit) {
     count(visit);
-    return Status();
+    return visit.row ? count_notes(*visit.row, notes) : Status();
   });
   account_.tubes_renamed = renamed_.size();
   return read;
@@ -386,6 +388,16 @@ void Salvage::count(const Visit& visit) {
     account_.bodies_copied.add(visit.id);
   }
   claim_key(*visit.row);
+}
+
+Status Salvage::count_notes(const JobRow& row, Notes& notes) {
+  const uint32_t had = row.fields ? row.fields->notes : 0;
+  if (had == 0) return {};
+  const Result<std::vector<Note>> found = notes.find(row.id, had);
+  if (!found.ok()) return found.status();
+  account_.notes += found->size();
+  account_.notes_lost += notes_kept(had) - found->size();
+  return {};
 }
 
 std::optional<std::string_view> Salvage::whole_body(const Visit& visit) {
@@ -468,6 +480,26 @@ Result<std::optional<std::string_view>> Salvage::Bodies::find(JobId id) {
   }
   if (!merge_.status().ok()) return merge_.status();
   return std::optional<std::string_view>();
+}
+
+Salvage::Notes::Notes(const Salvage& salvage) : merge_(salvage.rows_of(Family::Notes)) {}
+
+// A row that does not decode counts as lost. One that does not fit the job is not from the same
+// time as the job's row.
+Result<std::vector<Note>> Salvage::Notes::find(JobId id, uint32_t had) {
+  const std::string first(view(note_key(id, 0)));
+  const std::string last(view(note_key(id, notes_max - 1)));
+  std::vector<Note> out;
+  for (auto lowest = merge_.lowest(); lowest && *lowest <= last; lowest = merge_.lowest()) {
+    const std::string key(*lowest);
+    const FamilyMerge::Key found = merge_.take(key);
+    if (key < first || !found.trace.is_put()) continue;
+    Result<NoteStored> row = decode_note(key, found.value);
+    if (row.ok() && is_kept(row->note.number, had)) out.push_back(std::move(row->note));
+  }
+  if (!merge_.status().ok()) return merge_.status();
+  std::ranges::sort(out, {}, &Note::number);
+  return out;
 }
 
 }  // namespace perennial::store

@@ -12,6 +12,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
+#include "engine/types/note.h"
 #include "engine/types/status.h"
 #include "store/damage/damaged_ids.h"
 #include "store/recovery/manifest.h"
@@ -33,14 +34,17 @@ namespace perennial::store {
 class Salvage {
  public:
   // Reads everything once. `checkpoint`: the path of one, or empty. Corruption: it cannot be said
-  // which tables there are, or nothing can be read. Unsupported: the database has another format.
-  // REQUIRES: the checkpoint is whole, of this format and of this database.
+  // which tables there are, or nothing can be read. Unsupported: the database has a format
+  // that is not served. REQUIRES: the checkpoint is whole, of a format that is served, and of this
+  // database.
   static Result<std::unique_ptr<Salvage>> open(const std::string& db_path, const Options& options,
                                                StoreFailure& failure,
                                                const std::string& checkpoint = {});
 
   const Salvaged& account() const { return account_; }
   const CommitRow& commit() const { return commit_; }
+  // What the row says, or the oldest format that is served if the row is lost.
+  uint32_t format() const { return format_.value_or(format_base); }
   // Beyond every id that may have been given out.
   JobId next_id() const { return next_id_; }
   const std::map<TubeId, std::string>& tubes() const { return tubes_; }
@@ -67,6 +71,18 @@ class Salvage {
    private:
     FamilyMerge merge_;
     std::string value_;
+  };
+
+  // Reads notes of jobs in the order of ids.
+  class Notes {
+   public:
+    explicit Notes(const Salvage& salvage);
+    // Returns the notes of a job that can be read and that fit it, the oldest first. `had`: how
+    // many notes the job counts. REQUIRES: ids ascend.
+    Result<std::vector<Note>> find(JobId id, uint32_t had);
+
+   private:
+    FamilyMerge merge_;
   };
 
   // The log is read as a start would read it. If a start would refuse it, all records are read that
@@ -113,6 +129,7 @@ class Salvage {
   void name_tube(const Visit& visit);
   std::optional<std::string> copied_name(const Visit& visit) const;
   void claim_key(const JobRow& row);
+  Status count_notes(const JobRow& row, Notes& notes);
   // Passes on the keys that fit the jobs, and counts what it drops and rebuilds.
   Status merge_keys(const std::function<Status(const KeyStored&)>& take, Salvaged& account) const;
   static bool fits(const KeyStored& row, const Claim& claim);

@@ -77,6 +77,10 @@ struct Salvaged {
   uint64_t meta_rows_dropped = 0;  // Pauses and settings that are damaged or without a tube.
   uint64_t keys_rebuilt = 0;       // From the jobs that hold them.
   uint64_t keys_dropped = 0;       // Keys whose job is lost.
+  uint64_t notes = 0;              // Notes of jobs with a row.
+  // Notes that jobs with a row count, and that cannot be read. A repair leaves none, so that they
+  // alone are no damage.
+  uint64_t notes_lost = 0;
 
   uint64_t job_count() const {
     uint64_t sum = 0;

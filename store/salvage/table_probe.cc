@@ -70,9 +70,7 @@ class Probe {
   }
 
  private:
-  bool keys_are_ids() const {
-    return table_.found.family != Family::Meta && table_.found.family != Family::Keys;
-  }
+  bool keys_are_ids() const { return std::ranges::count(job_families, table_.found.family) > 0; }
 
   void count_entries() {
     rocksdb::TablePropertiesCollection tables;

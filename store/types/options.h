@@ -97,9 +97,11 @@ struct Options {
   // So many bytes of tables are read again each second, to find damage. 0: none.
   uint64_t scrub_bytes_per_second = 0;
   Recover recover = Recover::Strict;
-  // The format that the database must have. With takes_older, older formats and an interrupted
-  // migration are accepted, too; only migrations set that.
+  // The newest format that the database may have, and the oldest, which a new one gets. With
+  // takes_older, older formats and an interrupted migration are accepted, too; only migrations set
+  // that.
   uint32_t format = format_version;
+  uint32_t format_min = format_base;
   bool takes_older = false;
   // The families of each format. A format past the end has the families of the last entry. Only
   // tests set this.

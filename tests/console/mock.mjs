@@ -83,7 +83,7 @@ export class Queue {
   put(tube_name, body, {state = 'ready', id = this.next_id, age_seconds = 0, ...fields} = {}) {
     const tube = this.tube(tube_name);
     const job = {id, tube: tube_name, state, priority: 1024, delay_seconds: 0, ttr_seconds: 60, left_seconds: 0, reserves: 0, timeouts: 0, releases: 0,
-      buries: state === 'buried' ? 1 : 0, kicks: 0, attempts: 0, tries: 0, dead: '', from: '', key: '', expire_left_seconds: 0, parked: false,
+      buries: state === 'buried' ? 1 : 0, kicks: 0, attempts: 0, tries: 0, dead: '', from: '', key: '', expire_left_seconds: 0, parked: false, said: [],
       ...fields, body: Buffer.from(body), put_at: seconds() - age_seconds, ready_at: seconds() - age_seconds};
     this.jobs.set(job.id, job);
     this.next_id = Math.max(this.next_id, Number(id)) + 1;
@@ -91,6 +91,10 @@ export class Queue {
     tube.puts++;
     this.totals.puts++;
     return job;
+  }
+
+  note(job, text, user = '') {
+    job.said.push({number: job.said.length + 1, time: new Date().toISOString(), attempt: job.reserves, user, text});
   }
 
   remove(job) {
@@ -114,9 +118,9 @@ export class Queue {
   }
 
   view_job(job, user) {
-    const {body, put_at, ready_at, holder, ...rest} = job;
+    const {body, put_at, ready_at, holder, said, ...rest} = job;
     const held = user?.may.admin && this.connections.get(holder);
-    return {...rest, may: may_on(user, job.tube), ...(held ? {held_by: {id: held.id, address: held.address, user: held.user}} : {}), id: String(job.id), age_seconds: seconds() - put_at, body_bytes: body.length};
+    return {...rest, may: may_on(user, job.tube), ...(held ? {held_by: {id: held.id, address: held.address, user: held.user}} : {}), id: String(job.id), age_seconds: seconds() - put_at, body_bytes: body.length, notes: said.length};
   }
 
   view_tube(tube) {
@@ -485,6 +489,8 @@ export class Mock {
     if (is('GET', 'configuration')) return admin(), {value: {yaml: 'data_dir: perennial-data\nlisten: [127.0.0.1]\nport: 11300\n# <script>alert(1)</script>\n'}};
     if (is('GET', 'operations')) return {value: {operations: [...queue.operations.values()].map((each) => queue.view_operation(each))}};
     if (is('GET', 'history')) return {value: this.#history(query)};
+    if (is('GET', 'jobs', null, 'notes')) return {value: {notes: job().said.slice(-3)}};
+    if (is('POST', 'jobs', null, 'notes')) return queue.note(job(), body.text), {value: {noted: true}};
     if (is('POST', 'jobs')) return this.#put(body);
     if (is('DELETE', 'jobs', null)) return queue.remove(job_in('ready', 'delayed', 'buried')), {value: {deleted: true}};
     if (is('POST', 'jobs', null, 'kick')) return queue.kick(job_in('delayed', 'buried')), {value: {kicked: true}};

@@ -234,6 +234,22 @@ page_test('Jobs fills a page from short answers', async (page, server) => {
   await eventually(() => rows(page, 'Table of jobs').then((found) => found.length), 3);
 });
 
+page_test('Job says why it failed, the newest note first', async (page, server) => {
+  const id = await server.put('noted', 'x', {state: 'buried'});
+  for (const text of ['one', 'two', 'three', 'exit 3\n<img src=x onerror=alert(1)>']) await api(server, `/jobs/${id}/notes`, 'POST', {text});
+  await page.goto(`${server.url}/jobs/${id}`);
+  await page.getByText('the last 3 of 4').waitFor();
+  await eventually(() => page.locator('.notes pre').allInnerTexts(), ['exit 3\n<img src=x onerror=alert(1)>', 'three', 'two']);
+  assert.equal(await page.locator('.notes img').count(), 0);
+});
+
+page_test('Job without notes has no heading for them', async (page, server) => {
+  const id = await server.put('noted', 'x');
+  await page.goto(`${server.url}/jobs/${id}`);
+  await page.getByRole('heading', {name: 'Body'}).waitFor();
+  assert.equal(await page.getByRole('heading', {name: 'Notes'}).count(), 0);
+});
+
 page_test('Jobs of all tubes, with the first bytes of their bodies', async (page, server) => {
   const first = await server.put('all-a', 'one\ntwo', {state: 'buried'});
   const second = await server.put('all-b', Buffer.alloc(3000, 'z'), {state: 'buried'});

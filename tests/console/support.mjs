@@ -162,8 +162,9 @@ export async function open_server() {
 }
 
 /** What the API says, past the browser. */
-export async function api(server, path) {
-  const response = await fetch(`${server.url}/api/v1${path}`);
+export async function api(server, path, method = 'GET', body = undefined) {
+  const sent = body === undefined ? {} : {body: JSON.stringify(body), headers: {'content-type': 'application/json'}};
+  const response = await fetch(`${server.url}/api/v1${path}`, {method, ...sent});
   return {status: response.status, value: await response.json()};
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -40,8 +41,10 @@ bool parses(const Result<Value>& value) {
 }
 
 void check_header(std::string_view line) {
-  const Result<tool::DumpHeader> header = tool::parse_header(line);
+  Result<tool::DumpHeader> header = tool::parse_header(line);
   if (!parses(header)) return;
+  // Version 1 is read and not written.
+  header->version = std::max(header->version, tool::dump_version_without_notes);
   CHECK(store::problem(header->commit).empty());
   for (const std::string& name : header->tubes) CHECK(wire::is_tube_name(name));
   const auto write = [](const tool::DumpHeader& what) {
@@ -81,6 +84,18 @@ void check_key(std::string_view line) {
   CHECK(*again == *key);
 }
 
+void check_note(std::string_view line) {
+  const Result<NoteStored> note = tool::parse_note(line);
+  if (!parses(note)) return;
+  CHECK(store::problem(*note).empty());
+  const std::string text =
+      written([&](tool::DumpWriter& writer) { writer.note(note->job, note->note); });
+  CHECK(tool::is_note(text));
+  const Result<NoteStored> again = tool::parse_note(text);
+  CHECK(again.ok());
+  CHECK(*again == *note);
+}
+
 }  // namespace
 
 // Parses each line as each kind of line, of each version.
@@ -90,6 +105,7 @@ void dump(std::string_view input) {
     const std::string_view line = input.substr(0, end);
     check_header(line);
     check_key(line);
+    check_note(line);
     for (uint64_t version = tool::dump_version_min; version <= tool::dump_version; ++version) {
       check_job(line, version);
       if (tool::is_footer(line)) parses(tool::parse_footer(line, version));

@@ -117,6 +117,14 @@ void key_row(std::string_view key, std::string_view value) {
   CHECK(store::key_row_key(stored->tube, stored->key) == key);
 }
 
+void note(std::string_view key, std::string_view value) {
+  const Result<NoteStored> stored = store::decode_note(key, value);
+  if (!decodes(stored)) return;
+  CHECK(store::problem(*stored).empty());
+  CHECK(store::encode(stored->note) == value);
+  CHECK(store::view(store::note_key(stored->job, place_of_note(stored->note.number))) == key);
+}
+
 // No fuzzer guesses the hash at its end, so the target appends it.
 void checkpoint_manifest(std::string_view, std::string_view value) {
   store::Hasher hasher;
@@ -135,7 +143,7 @@ void checkpoint_manifest(std::string_view, std::string_view value) {
 }
 
 using Row = void (*)(std::string_view key, std::string_view value);
-constexpr std::array<Row, 14> kinds = {
+constexpr std::array<Row, 15> kinds = {
     [](std::string_view k, std::string_view v) { job(JobState::Ready, k, v); },
     [](std::string_view k, std::string_view v) { job(JobState::Reserved, k, v); },
     [](std::string_view k, std::string_view v) { job(JobState::Delayed, k, v); },
@@ -149,7 +157,8 @@ constexpr std::array<Row, 14> kinds = {
     pause,
     checkpoint_manifest,
     settings,
-    key_row};
+    key_row,
+    note};
 
 }  // namespace
 

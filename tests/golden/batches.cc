@@ -133,6 +133,42 @@ NamedBatch one_key() {
   return out;
 }
 
+NoteStored note_of(JobId job, uint32_t number, std::string user, std::string text) {
+  return {.job = job,
+          .note = {.number = number,
+                   .attempt = number + 1,
+                   .time = begin + static_cast<Nanos>(number),
+                   .user = std::move(user),
+                   .text = std::move(text)}};
+}
+
+NamedBatch every_kind_of_format_4() {
+  NamedBatch out = {.format = 4, .name = "every_kind", .batch = {}, .bodies = {}};
+  add_every_kind(out);
+  put(out, 701, JobFields{.attempts = 1, .notes = 5});
+  put(out, 702, JobFields{.notes = 1});
+  put(out, 703, JobFields{.notes = UINT32_MAX});  // Its notes are in earlier batches.
+  out.batch.add(KeyFreed{.tube = "mail", .key = "free"});
+  out.batch.add(note_of(701, 3, "", "x"));
+  out.batch.add(note_of(701, 4, "worker", all_bytes()));
+  out.batch.add(note_of(701, 5, std::string(note_user_bytes_max, 'u'), random_bytes(4096)));
+  out.batch.add(note_of(702, 1, "", "never seen"));
+  out.batch.add(note_of(702, 1, "ann", "exit status 1\nNo such file"));
+  out.batch.add(NotesRemoved{.job = 16, .kept = 3});
+  out.batch.add(NotesRemoved{.job = 17, .kept = 1});
+  out.batch.seal({.epoch = 3, .index = 44, .known_durable = 43, .now = begin});
+  return out;
+}
+
+NamedBatch counted_notes() {
+  NamedBatch out = {.format = 4, .name = "counted_notes", .batch = {}, .bodies = {}};
+  JobRow row = row_of(1, JobState::Reserved);
+  row.fields = JobFields{.notes = 2};
+  out.batch.add(JobMoved{.id = 1, .before = JobState::Ready, .after = row, .promised = true});
+  out.batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 0});
+  return out;
+}
+
 NamedBatch empty() {
   NamedBatch out = {.format = 1, .name = "empty", .batch = {}, .bodies = {}};
   out.batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 0});
@@ -169,12 +205,14 @@ std::string random_bytes(size_t count) {
 
 std::vector<NamedBatch> all_batches() {
   std::vector<NamedBatch> out;
-  out.reserve(5);  // A copy would refer to the bodies of the original.
+  out.reserve(7);  // A copy would refer to the bodies of the original.
   out.push_back(every_kind());
   out.push_back(empty());
   out.push_back(large_body());
   out.push_back(every_kind_of_format_2());
   out.push_back(one_key());
+  out.push_back(every_kind_of_format_4());
+  out.push_back(counted_notes());
   return out;
 }
 

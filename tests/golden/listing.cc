@@ -61,6 +61,7 @@ std::string text_of(const JobFields& fields) {
   }
   add("delay_rest", fields.delay_rest_ns);
   add("ttr_rest", fields.ttr_rest_ns);
+  add("notes", fields.notes);
   return out;
 }
 
@@ -93,6 +94,11 @@ std::string line_of(const JobRow& job, std::string_view body) {
       job.fields ? text_of(*job.fields) : "", text_of(body));
 }
 
+std::string line_of(JobId job, const Note& note) {
+  return fmt::format("note {} of {} attempt={} time={} user={} text={}\n", note.number, job,
+                     note.attempt, note.time, text_of(note.user), text_of(note.text));
+}
+
 }  // namespace
 
 Result<std::string> list(const std::string& data_dir) {
@@ -103,6 +109,7 @@ Result<std::string> list(const std::string& data_dir) {
       fmt::format("commit epoch={} index={} known_durable={} now={}\nnext_id {}\n", commit.epoch,
                   commit.index, commit.known_durable, commit.now, (*reader)->next_id());
   store::Reader::Bodies bodies = (*reader)->bodies();
+  store::Reader::Notes notes = (*reader)->notes();
   const auto tube = [&](TubeId id, std::string_view name) {
     out += fmt::format("tube {} {}\n", id, text_of(name));
     return Status();
@@ -116,6 +123,10 @@ Result<std::string> list(const std::string& data_dir) {
     const Result<std::string_view> body = bodies.read(row.id);
     if (!body.ok()) return body.status();
     out += line_of(row, *body);
+    if (!row.fields || row.fields->notes == 0) return Status();
+    const Result<std::vector<Note>> found = notes.read(row.id, row.fields->notes);
+    if (!found.ok()) return found.status();
+    for (const Note& note : *found) out += line_of(row.id, note);
     return Status();
   };
   std::string settings;

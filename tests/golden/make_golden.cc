@@ -1,7 +1,7 @@
 // Makes a golden data directory of this program's format, and its listing beside it:
 //
 //   ninja -C build make_golden
-//   build/make_golden tests/golden/format_2
+//   build/make_golden tests/golden/format_3
 //
 // For a new format only, once: what is there must never change. Another run gives the same content
 // in other bytes, because RocksDB draws names for its sessions.
@@ -60,6 +60,14 @@ class Writer {
   }
   void remove(JobId id) {
     batch_.add(JobMoved{.id = id, .before = rows_[id].state, .after = {}, .promised = true});
+  }
+  // Returns the number of the next note of the job, whose row counts it now.
+  uint32_t count_note(JobId id) {
+    JobRow row = rows_[id];
+    const uint32_t number = ++row.fields.make().notes;
+    batch_.add(JobMoved{.id = id, .before = row.state, .after = row, .promised = true});
+    rows_[id] = row;
+    return number;
   }
   template <typename Effect>
   void add(const Effect& effect) {
@@ -149,6 +157,36 @@ void change_fields(Writer& writer) {
   writer.commit();
 }
 
+// What format 3 has added: notes. They are in the batch of the row that counts them.
+void add_note(Writer& writer, JobId id, std::string user, std::string text) {
+  const uint32_t number = writer.count_note(id);
+  writer.add(NoteStored{.job = id,
+                        .note = {.number = number,
+                                 .attempt = number + 1,
+                                 .time = begin + static_cast<Nanos>(number) * nanos_per_second,
+                                 .user = std::move(user),
+                                 .text = std::move(text)}});
+}
+
+void write_notes(Writer& writer) {
+  add_note(writer, 1, "", "x");
+  for (int i = 0; i < 3; ++i) add_note(writer, 2, "worker", "note " + std::to_string(i));
+  add_note(writer, 3, std::string(note_user_bytes_max, 'u'), random_bytes(note_bytes_max));
+  add_note(writer, 3, "ann", all_bytes());
+  add_note(writer, 4, "ann", "of a job that will be gone");
+  writer.commit();
+  for (int i = 2; i < 4; ++i) add_note(writer, 3, "", "note\r\n" + std::to_string(i));
+  writer.commit();
+}
+
+// What becomes of some of those: job 3 has had five in the end, and job 1 one.
+void change_notes(Writer& writer) {
+  add_note(writer, 3, "ann", "the last one");
+  writer.remove(4);
+  writer.add(NotesRemoved{.job = 4, .kept = 1});
+  writer.commit();
+}
+
 // The first half, which ends up in tables.
 void write_first(Writer& writer) {
   writer.add(NextIdRaised{.next_id = id_mark});
@@ -167,6 +205,7 @@ void write_first(Writer& writer) {
   writer.remove(12);
   writer.commit();
   write_fields(writer);
+  write_notes(writer);
 }
 
 // The second half, which stays in the log of a killed directory.
@@ -187,6 +226,7 @@ void write_second(Writer& writer) {
   writer.remove(10);
   writer.commit();
   change_fields(writer);
+  change_notes(writer);
 }
 
 void make(const std::string& path, bool is_clean) {
@@ -226,7 +266,7 @@ int run(const std::string& to) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: make_golden DIR, which is made, for example format_2\n");
+    std::fprintf(stderr, "usage: make_golden DIR, which is made, for example format_3\n");
     return 2;
   }
   return perennial::golden::run(argv[1]);

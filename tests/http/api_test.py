@@ -99,6 +99,14 @@ class Api(Described):
         self.assertEqual(self.call("/jobs/1/bury", "POST", {})[0], 200)
         self.assertEqual(self.call("/jobs/1/kick", "POST", {})[0], 200)
         self.assertEqual(self.call("/jobs/1/change", "POST", {"priority": 9})[0], 200)
+        self.assertEqual(self.call("/jobs/1/notes")[1], {"notes": []})
+        self.assertEqual(self.call("/jobs/1/notes", "POST", {"text": "asked \u00fcber them"})[1], {"noted": True})
+        note = self.call("/jobs/1/notes")[1]["notes"][0]
+        self.assertEqual((note["number"], note["attempt"], note["text"]), (1, 1, "asked \u00fcber them"))
+        self.assertEqual(self.call("/jobs/1")[1]["notes"], 1)
+        self.assertEqual(self.call("/jobs/3/notes")[0], 404)
+        self.assertEqual(self.call("/jobs/1/notes", "POST", {"text": "x" * 4097})[0], 413)
+        self.assertEqual(self.call("/jobs/1/notes", "POST", {"text": ""})[0], 400)
         self.assertEqual(self.call("/tubes/mail/pause", "POST", {"seconds": 0.5})[0], 200)
         self.assertEqual(self.call("/tubes/mail/kick", "POST", {"count": 1})[1], {"kicked": 1})
         with socket.create_connection(("127.0.0.1", self.queue), 10) as worker:

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,12 @@ std::map<std::string, std::string> files_of(const std::string& dir) {
 // The format that the steps of tests lead to.
 constexpr uint32_t beyond = store::format_version + 1;
 
+// The options of a program that reads and writes only that format.
+store::Options of_newer(const std::string& path,
+                        std::span<const store::FamilyNames> families = store::format_families) {
+  return {.data_dir = path, .format = beyond, .format_min = beyond, .families = families};
+}
+
 // Returns the listing without the commit row, which each open changes, and without the next id,
 // which a start may raise.
 std::string lasting(const std::string& listing) {
@@ -62,7 +69,9 @@ class Golden : public testing::TestWithParam<const char*> {
   }
 
   std::string listing() const { return read_file(original_ + ".txt"); }
-  uint32_t format() const { return std::string(GetParam()).starts_with("format_1/") ? 1 : 2; }
+  uint32_t format() const {
+    return static_cast<uint32_t>(GetParam()[std::string_view("format_").size()] - '0');
+  }
   // A migration by all steps and this one.
   Migration with(const Step& step) const {
     Migration how = {.data_dir = path_, .to = beyond, .now = now, .server_version = "0.2.0"};
@@ -104,11 +113,11 @@ class Golden : public testing::TestWithParam<const char*> {
   const std::string path_;
 };
 
-// Only a program of the same format reads a directory.
-class NewestGolden : public Golden {};
+// Those that a program serves as they are, and those that it migrates.
+class ServedGolden : public Golden {};
 class OlderGolden : public Golden {};
 
-TEST_P(NewestGolden, HasTheContentOfItsListing) {
+TEST_P(ServedGolden, HasTheContentOfItsListing) {
   const Result<std::string> listed = golden::list(path_);
   ASSERT_TRUE(listed.ok()) << listed.status().message();
   EXPECT_EQ(*listed, listing());
@@ -127,12 +136,64 @@ TEST_P(Golden, KeepsItsContentOverAStart) {
   EXPECT_EQ(lasting(*listed), lasting(listing()));
 }
 
-TEST_P(NewestGolden, IsNotChangedByAMigrationInTheNewestFormat) {
+TEST_P(ServedGolden, HasNothingToMigrate) {
   const auto before = files_of(path_);
   const Result<Migrated> migrated = migrate({.data_dir = path_, .now = now});
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
   EXPECT_TRUE(migrated->steps.empty());
+  EXPECT_EQ(migrated->from, format());
+  EXPECT_EQ(migrated->to, format());
+  EXPECT_EQ(migrated->checkpoint, "");
   EXPECT_EQ(files_of(path_), before);
+}
+
+// It keeps its format until then, and its rows beside that.
+TEST_P(ServedGolden, GetsTheNewestFormatWithItsFirstNote) {
+  JobRow job;
+  const auto load = [&](store::Store& store) {
+    return store.load({.tube = [](TubeId, std::string_view) { return Status(); },
+                       .pause = [](const TubePaused&) { return Status(); },
+                       .settings = [](const SettingsStored&) { return Status(); },
+                       .job =
+                           [&job](const JobRow& row) {
+                             if (job.id == 0) job = row;
+                             return Status();
+                           },
+                       .key = [](const KeyStored&) { return Status(); }});
+  };
+  for (const bool has_note : {false, true}) {
+    auto store = store::Store::open({.data_dir = path_});
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    ASSERT_TRUE(load(**store).ok());
+    if (has_note) {
+      const JobState before = job.state;
+      if (!job.fields) job.fields = JobFields{};
+      const Note note = {.number = ++job.fields->notes, .time = 1, .user = {}, .text = "why"};
+      store::Batch batch;
+      batch.add(JobMoved{.id = job.id, .before = before, .after = job, .promised = true});
+      batch.add(NoteStored{.job = job.id, .note = note});
+      const store::Opening& opening = (*store)->opening();
+      batch.seal({.epoch = opening.epoch,
+                  .index = opening.last_index + 1,
+                  .known_durable = opening.last_index,
+                  .now = opening.last_now});
+      ASSERT_TRUE((*store)->write(batch, true).ok());
+      const auto notes = (*store)->read_notes(job.id);
+      ASSERT_TRUE(notes.ok());
+      EXPECT_EQ(notes->back(), note);
+    }
+    ASSERT_TRUE((*store)->close((*store)->opening().next_id).ok());
+    store = Status(StatusCode::Io, "closed");
+    const auto reader = store::Reader::open({.path = path_});
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    EXPECT_EQ((*reader)->format(), has_note ? 3U : format());
+    const Result<std::string> listed = golden::list(path_);
+    ASSERT_TRUE(listed.ok());
+    EXPECT_TRUE(has_note || lasting(*listed) == lasting(listing())) << *listed;
+  }
+  const auto checked = store::check_directory({.path = path_, .deep = true});
+  ASSERT_TRUE(checked.ok());
+  EXPECT_EQ(checked->faults, 0U);
 }
 
 // A server, a reader and a check name the command and change nothing. After it there is no fault,
@@ -140,10 +201,10 @@ TEST_P(NewestGolden, IsNotChangedByAMigrationInTheNewestFormat) {
 TEST_P(OlderGolden, IsRefusedUntilItIsMigrated) {
   const auto files = files_of(path_);
   const std::string rows = raw_rows(path_);
-  const std::string why =
-      "its format is 1, and this program reads and writes 2: run perennial "
-      "migrate --data-dir " +
-      path_;
+  const std::string why = fmt::format(
+      "its format is {}, and this program reads and writes 2 to 3: run perennial "
+      "migrate --data-dir {}",
+      format(), path_);
   const auto store = store::Store::open({.data_dir = path_});
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.status().code(), StatusCode::Unsupported);
@@ -154,7 +215,7 @@ TEST_P(OlderGolden, IsRefusedUntilItIsMigrated) {
   const Result<Migrated> migrated = migrate({.data_dir = path_, .now = now});
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
   EXPECT_EQ(migrated->steps, std::vector<std::string>{"0002_add_keys"});
-  EXPECT_EQ(raw_rows(path_), in_format_2(rows));
+  EXPECT_EQ(raw_rows(path_), in_format(2, rows));
   const auto checked = store::check_directory({.path = path_, .deep = true});
   ASSERT_TRUE(checked.ok()) << checked.status().message();
   EXPECT_EQ(checked->faults, 0U);
@@ -167,7 +228,7 @@ TEST_P(Golden, IsMigratedAfterACheckpoint) {
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
   EXPECT_EQ(migrated->from, format());
   EXPECT_EQ(migrated->to, beyond);
-  EXPECT_EQ(migrated->steps, names_with("0003_widen_rows"));
+  EXPECT_EQ(migrated->steps, names_with("0004_widen_rows"));
   EXPECT_EQ(raw_rows(path_), widened(before));
 
   const auto checkpoint = store::verify_checkpoint(migrated->checkpoint);
@@ -196,14 +257,14 @@ TEST_P(Golden, IsNotChangedByADryRun) {
   how.dry_run = true;
   const Result<Migrated> migrated = migrate(how);
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
-  EXPECT_EQ(migrated->steps, names_with("0003_widen_rows"));
+  EXPECT_EQ(migrated->steps, names_with("0004_widen_rows"));
   EXPECT_EQ(files_of(path_), before);
 }
 
 // The store refuses the directory, names the command, and changes no byte.
 TEST_P(Golden, IsRefusedByAProgramOfANewerFormat) {
   const auto before = files_of(path_);
-  const auto store = store::Store::open({.data_dir = path_, .format = beyond});
+  const auto store = store::Store::open(of_newer(path_));
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.status().code(), StatusCode::Unsupported);
   EXPECT_NE(store.status().message().find("perennial migrate --data-dir " + path_),
@@ -249,9 +310,9 @@ TEST_P(Golden, IsRefusedAfterAnInterruptedMigration) {
   int runs = 0;
   const Result<Migrated> stopped = migrate(with(stopping_after(widen_rows_step(), 1, "", runs)));
   ASSERT_FALSE(stopped.ok());
-  EXPECT_EQ(stopped.status().message(), "0003_widen_rows: the disk is gone");
-  for (const uint32_t program : {store::format_version, beyond}) {
-    const auto store = store::Store::open({.data_dir = path_, .format = program});
+  EXPECT_EQ(stopped.status().message(), "0004_widen_rows: the disk is gone");
+  for (const store::Options& program : {store::Options{.data_dir = path_}, of_newer(path_)}) {
+    const auto store = store::Store::open(program);
     ASSERT_FALSE(store.ok());
     EXPECT_NE(store.status().message().find("cut short: run perennial migrate --data-dir"),
               std::string::npos)
@@ -277,7 +338,7 @@ TEST_P(Golden, IsMigratedToOtherFamilies) {
   const Result<Migrated> migrated = migrate(renaming());
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
   EXPECT_EQ(raw_rows(path_), renamed(before));
-  expect_named("its format is 3, which only a newer program reads");
+  expect_named("its format is 4, which only a newer program reads");
 
   const auto after = files_of(path_);
   const Result<Migrated> again = migrate(renaming());
@@ -289,12 +350,11 @@ TEST_P(Golden, IsMigratedToOtherFamilies) {
 // The newer format has a family that the directory lacks, and lacks one that the directory has.
 TEST_P(Golden, IsOlderForAProgramWithOtherFamilies) {
   const auto before = files_of(path_);
-  const auto store =
-      store::Store::open({.data_dir = path_, .format = beyond, .families = renamed_families()});
+  const auto store = store::Store::open(of_newer(path_, renamed_families()));
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.status().code(), StatusCode::Unsupported);
   const std::string why =
-      fmt::format("its format is {}, and this program reads and writes 3", format());
+      fmt::format("its format is {}, and this program reads and writes 4:", format());
   EXPECT_NE(store.status().message().find(why), std::string::npos) << store.status().message();
   EXPECT_EQ(files_of(path_), before);
 }
@@ -306,10 +366,9 @@ TEST_P(Golden, IsRefusedAfterAnInterruptedMoveOfFamilies) {
     const Result<Migrated> stopped =
         migrate(renaming(stopping_after(rename_family_step(), commits, "begun", runs)));
     ASSERT_FALSE(stopped.ok());
-    EXPECT_EQ(stopped.status().message(), "0003_rename_family: the disk is gone");
-    expect_named("a migration of it to format 3 was cut short: run perennial migrate");
-    const auto store =
-        store::Store::open({.data_dir = path_, .format = beyond, .families = renamed_families()});
+    EXPECT_EQ(stopped.status().message(), "0004_rename_family: the disk is gone");
+    expect_named("a migration of it to format 4 was cut short: run perennial migrate");
+    const auto store = store::Store::open(of_newer(path_, renamed_families()));
     ASSERT_FALSE(store.ok());
     EXPECT_NE(store.status().message().find("was cut short"), std::string::npos)
         << store.status().message();
@@ -320,7 +379,7 @@ TEST_P(Golden, IsRefusedAfterAnInterruptedMoveOfFamilies) {
   EXPECT_EQ(raw_rows(path_), renamed(before));
 }
 
-TEST_P(NewestGolden, IsNotMigratedWhileAServerRuns) {
+TEST_P(ServedGolden, IsNotMigratedWhileAServerRuns) {
   const auto store = store::Store::open({.data_dir = path_});
   ASSERT_TRUE(store.ok());
   const auto migrated = migrate(widening());
@@ -346,21 +405,23 @@ std::string name_of(const testing::TestParamInfo<const char*>& one) {
 
 INSTANTIATE_TEST_SUITE_P(Steps, Golden,
                          testing::Values("format_1/clean", "format_1/killed", "format_2/clean",
-                                         "format_2/killed"),
+                                         "format_2/killed", "format_3/clean", "format_3/killed"),
                          name_of);
-INSTANTIATE_TEST_SUITE_P(Steps, NewestGolden, testing::Values("format_2/clean", "format_2/killed"),
+INSTANTIATE_TEST_SUITE_P(Steps, ServedGolden,
+                         testing::Values("format_2/clean", "format_2/killed", "format_3/clean",
+                                         "format_3/killed"),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Steps, OlderGolden, testing::Values("format_1/clean", "format_1/killed"),
                          name_of);
 
-TEST(Steps, LeadFromFormat1ToTheNewest) {
+TEST(Steps, LeadFromFormat1ToTheOldestThatIsServed) {
   uint32_t format = 1;
   for (const Step& step : all_steps()) {
     EXPECT_EQ(step.from, format);
     EXPECT_EQ(step.to, format + 1);
     ++format;
   }
-  EXPECT_EQ(format, store::format_version);
+  EXPECT_EQ(format, store::format_base);
 }
 
 TEST(Steps, DoNotMakeAMissingDirectory) {

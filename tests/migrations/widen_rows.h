@@ -4,7 +4,7 @@
 
 #include "migrations/steps.h"
 
-// A step for tests only, which no released format needs: in format 3 the fixed part of a job's row
+// A step for tests only, which no released format needs: in format 4 the fixed part of a job's row
 // has 72 bytes, and the row has 3 as its format byte.
 namespace perennial::migrations {
 
@@ -15,9 +15,10 @@ Step widen_rows_step();
 // open changes.
 std::string raw_rows(const std::string& data_dir);
 // Returns the result of raw_rows() after the step, made from its result before the step. The rows
-// may also be those of format 1, before all steps.
+// may also be those of an earlier format, before all steps.
 std::string widened(const std::string& rows);
-// Returns the result of raw_rows() after the step 0002_add_keys, made from its result before.
-std::string in_format_2(const std::string& rows);
+// Returns the result of raw_rows() after steps to this format that change no row, made from its
+// result before.
+std::string in_format(uint8_t format, const std::string& rows);
 
 }  // namespace perennial::migrations

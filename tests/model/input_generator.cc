@@ -184,8 +184,12 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
       return some_set_tube();
     case 35:
       return SetReserveMode{chance(3) ? ReserveMode::Fifo : ReserveMode::Weighted};
+    case 36:
+      if (chance(3)) return ListNotes{some_id(model)};
+      return NoteJob{.id = some_id(model), .bytes = 1, .text = "x"};
     default:
       if (chance(4)) return PutBatchRefused{static_cast<PutBatchRefused::Why>(below(3))};
+      if (chance(4)) return NoteRefused{static_cast<NoteRefused::Why>(below(3))};
       if (chance(2)) return PutNoCrlf{};
       if (chance(2)) return PutTooBig{};
       if (chance(2)) return PutTrailingJunk{};

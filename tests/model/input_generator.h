@@ -32,7 +32,7 @@ class InputGenerator {
   Nanos now() const { return now_; }
 
  private:
-  static constexpr size_t kind_count = 44;
+  static constexpr size_t kind_count = 45;
   static constexpr Nanos usual_start = 1'700'000'000 * nanos_per_second;
 
   engine::Event event(size_t kind, const ModelEngine& model);

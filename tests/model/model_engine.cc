@@ -377,6 +377,25 @@ struct ModelEngine::Apply {
     n.serve(now_in);
     n.end_if_unused(from);
   }
+  void operator()(const NoteJob& command) const {
+    ++n.commands_.of<NoteJob>();
+    Job* const job = find(command.id);
+    if (job == nullptr) return say(Word::NotFound);
+    if (!n.accepts_puts_) return say(Word::OutOfMemory);
+    ++job->row.fields.make().notes;
+    say(Word::Noted);
+  }
+  void operator()(const NoteRefused& command) const {
+    ++n.commands_.of<NoteJob>();
+    constexpr std::array words = {Word::BadFormat, Word::JobTooBig, Word::ExpectedCrlf};
+    say(words[static_cast<size_t>(command.why)]);
+  }
+  void operator()(const ListNotes& command) const {
+    ++n.commands_.of<ListNotes>();
+    const Job* const job = find(command.id);
+    if (job == nullptr) return say(Word::NotFound);
+    say(NotesOf{command.id, job->row.fields ? job->row.fields->notes : 0});
+  }
   void operator()(const SetTube& command) const {
     ++n.commands_.of<SetTube>();
     TubeSettings& settings = n.settings_[command.tube];
@@ -928,7 +947,8 @@ JobStats ModelEngine::stats_of(const Job& job) const {
       .key = fields.key ? fields.key->key : "",
       .key_seconds = fields.key ? fields.key->seconds : 0,
       .concurrency = fields.concurrency,
-      .parked = is_parked(job)};
+      .parked = is_parked(job),
+      .notes = fields.notes};
   return {row.id,
           tube_of(job).name,
           row.state,
@@ -1155,8 +1175,10 @@ bool ModelEngine::move_to_dead_tube(Job& job) {
   leaves(job);
   end_key(job, true);
   put_into(job, name);
-  job.row.fields =
-      JobFields{.from = from, .concurrency = fields.concurrency, .ttr_rest_ns = fields.ttr_rest_ns};
+  job.row.fields = JobFields{.from = from,
+                             .concurrency = fields.concurrency,
+                             .ttr_rest_ns = fields.ttr_rest_ns,
+                             .notes = fields.notes};
   job.row.delay_s = 0;
   if (job.row.state != JobState::Ready) now_is_ready(job);
   job.holder = 0;

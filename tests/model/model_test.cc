@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
@@ -28,7 +29,9 @@ std::string show(const std::vector<engine::ConnReply>& replies) {
   std::string text;
   for (const engine::ConnReply& reply : replies) {
     text += std::to_string(reply.conn) + ": ";
-    if (const auto* job = std::get_if<JobReply>(&reply.reply)) {
+    if (const auto* notes = std::get_if<NotesOf>(&reply.reply)) {
+      text += fmt::format("NOTES {} {}\r\n", notes->job, notes->had);
+    } else if (const auto* job = std::get_if<JobReply>(&reply.reply)) {
       wire::append_job_head(text, *job);
     } else if (const auto* jobs = std::get_if<std::unique_ptr<JobsReserved>>(&reply.reply)) {
       wire::append_batch_head(text, **jobs);

@@ -86,6 +86,7 @@ store::cluster::Node::Events Replica::events() {
   events.repair = [](const std::string&) {};
   events.abstains = [](store::cluster::Election::Abstention) {};
   events.waits = [](std::optional<store::etcd::CallError>) {};
+  events.reads_notes = [](bool) {};
   events.alarms = [](const store::cluster::EtcdAlarms&) {};
   events.settings_differ = [](const std::vector<std::string>&) {};
   events.clock = [](const store::cluster::WallClock&) {};

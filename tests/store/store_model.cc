@@ -27,6 +27,23 @@ std::string body_problem(JobId id, const Status& status, std::string_view body) 
   return body == body_of(id) ? "" : fmt::format("body of job {} is another", id);
 }
 
+// Returns what is wrong with the notes that were read for a job; empty if nothing is.
+std::string notes_problem(const JobRow& row, const Result<std::vector<Note>>& notes,
+                          HasNotes has_notes = HasNotes::All) {
+  if (!notes.ok()) return fmt::format("notes of job {}: {}", row.id, notes.status().message());
+  const uint32_t had = row.fields ? row.fields->notes : 0;
+  if (has_notes == HasNotes::All && notes->size() != notes_kept(had)) {
+    return fmt::format("job {} had {} notes, and has {}", row.id, had, notes->size());
+  }
+  for (const Note& note : *notes) {
+    const bool is_kept = 0 < note.number && note.number <= had && had - note.number < notes_max;
+    if (!is_kept || note != note_of(row.id, note.number)) {
+      return fmt::format("note {} of job {}, which had {}, is another", note.number, row.id, had);
+    }
+  }
+  return "";
+}
+
 // Collects what `load` passes to its sink. The sink refuses a wrong order.
 template <typename Load>
 Result<Image> collect(const Load& load) {
@@ -88,6 +105,14 @@ std::string body_of(JobId id) {
   return body;
 }
 
+Note note_of(JobId id, uint32_t number) {
+  return {.number = number,
+          .attempt = number / 2,
+          .time = static_cast<Nanos>(id) * nanos_per_ms,
+          .user = id % 2 == 0 ? "mailer" : "",
+          .text = std::string(1 + id * number * 53 % 400, static_cast<char>('a' + number % 26))};
+}
+
 Result<Image> read_image(Store& store) {
   return collect([&store](const LoadSink& sink) { return store.load(sink); });
 }
@@ -96,7 +121,7 @@ Result<Image> read_image(const Reader& reader) {
   return collect([&reader](const LoadSink& sink) { return reader.load(sink); });
 }
 
-std::string difference(Store& store, const Image& image) {
+std::string difference(Store& store, const Image& image, HasNotes has_notes) {
   std::string problem = rows_difference(read_image(store), image);
   if (!problem.empty()) return problem;
   const Snapshot snapshot = store.snapshot();
@@ -104,6 +129,7 @@ std::string difference(Store& store, const Image& image) {
     const Result<Body> body = store.read_body(id, &snapshot);
     problem = body_problem(id, body.ok() ? Status() : body.status(),
                            body.ok() ? body->view() : std::string_view());
+    if (problem.empty()) problem = notes_problem(row, store.read_notes(id, &snapshot), has_notes);
     if (!problem.empty()) return problem;
   }
   return "";
@@ -113,10 +139,13 @@ std::string difference(const Reader& reader, const Image& image) {
   std::string problem = rows_difference(read_image(reader), image);
   if (!problem.empty()) return problem;
   Reader::Bodies bodies = reader.bodies();
+  Reader::Notes notes = reader.notes();
   for (const auto& [id, row] : image.jobs) {
     const Result<std::string_view> body = bodies.read(id);
     problem = body_problem(id, body.ok() ? Status() : body.status(),
                            body.ok() ? *body : std::string_view());
+    const uint32_t had = row.fields ? row.fields->notes : 0;
+    if (problem.empty()) problem = notes_problem(row, notes.read(id, had));
     if (!problem.empty()) return problem;
   }
   return "";
@@ -127,6 +156,8 @@ void StoreModel::next(Batch& batch, int transitions) {
   bodies_before_ = std::exchange(bodies_, {});
   now_ += nanos_per_ms;
   for (int i = 0; i < transitions; ++i) step(batch);
+  // A history of two batches has a note, so that the family is there.
+  if (index_ == 1 && !image_.jobs.empty()) note(batch, image_.jobs.begin()->second);
   batch.seal({.epoch = epoch_, .index = index_ + 1, .known_durable = index_, .now = now_});
   ++index_;
 }
@@ -155,7 +186,8 @@ void StoreModel::step(Batch& batch) {
   const size_t count = image_.jobs.size();
   const size_t from = kind % 2 == 0 && count > 3 ? count - 3 : 0;
   auto job = std::next(image_.jobs.begin(), static_cast<long>(from + below(count - from)));
-  return kind < 62 ? remove(batch, job->second) : move(batch, job->second);
+  if (kind < 62) return remove(batch, job->second);
+  return kind < 67 ? note(batch, job->second) : move(batch, job->second);
 }
 
 void StoreModel::put(Batch& batch) {
@@ -196,8 +228,17 @@ void StoreModel::move(Batch& batch, JobRow row) {
 void StoreModel::remove(Batch& batch, JobRow row) {
   if (row.fields) give_up_key(batch, row);
   batch.add(JobMoved{.id = row.id, .before = row.state, .after = {}, .promised = true});
+  const uint32_t notes = row.fields ? row.fields->notes : 0;
+  if (notes > 0) batch.add(NotesRemoved{.job = row.id, .kept = notes_kept(notes)});
   image_.jobs.erase(row.id);
   end_tube_if_unused(batch, row.tube);
+}
+
+void StoreModel::note(Batch& batch, JobRow row) {
+  const uint32_t number = ++row.fields.make().notes;
+  batch.add(JobMoved{.id = row.id, .before = row.state, .after = row, .promised = true});
+  batch.add(NoteStored{.job = row.id, .note = note_of(row.id, number)});
+  image_.jobs[row.id] = row;
 }
 
 void StoreModel::pause(Batch& batch) {

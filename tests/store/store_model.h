@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/types/note.h"
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
 #include "store/batch/batch.h"
@@ -30,11 +31,16 @@ struct Image {
 // Returns the body of a job, which depends only on its id.
 std::string body_of(JobId id);
 
+// Returns a note of a job, which depends only on the id of the job and its own number.
+Note note_of(JobId id, uint32_t number);
+
 // Loads the rows of a store. InvalidArgument: load() passes them in a wrong order.
 Result<Image> read_image(Store& store);
 Result<Image> read_image(const Reader& reader);
-// Returns what differs between a store and an image, including bodies; empty if they are equal.
-std::string difference(Store& store, const Image& image);
+// Returns what differs between a store and an image, including bodies and notes; empty if they are
+// equal. With MayLack the store may lack notes, and has no others.
+enum class HasNotes : uint8_t { All, MayLack };
+std::string difference(Store& store, const Image& image, HasNotes has_notes = HasNotes::All);
 std::string difference(const Reader& reader, const Image& image);
 
 // Makes one random batch after the other. The same seed makes the same history. It is copyable. The
@@ -64,6 +70,7 @@ class StoreModel {
   void put(Batch& batch);
   void move(Batch& batch, JobRow row);
   void remove(Batch& batch, JobRow row);
+  void note(Batch& batch, JobRow row);
   void pause(Batch& batch);
   void end_pause(Batch& batch);
   void set_tube(Batch& batch);

@@ -178,6 +178,13 @@ void CoreHarness::serve_reads() {
     for (const core::BodyRead& read : reads) serve_read(read);
     run_commands();
   }
+  for (const core::NoteRead& read : core_->take_note_reads()) {
+    if (damaged_.contains(read.job)) {
+      core_->on_notes(read.ticket, Status(StatusCode::Corruption, "damaged by the test"));
+    } else {
+      core_->on_notes(read.ticket, store_.notes(read.job));
+    }
+  }
 }
 
 void CoreHarness::serve_read(const core::BodyRead& read) {

@@ -1,5 +1,6 @@
 #include "tests/support/memory_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/types/check.h"
@@ -14,6 +15,7 @@ void MemoryStore::write(const store::Batch& batch) {
                   .bodies = {},
                   .metas = {batch.metas().begin(), batch.metas().end()},
                   .keys = {batch.keys().begin(), batch.keys().end()},
+                  .notes = {batch.notes().begin(), batch.notes().end()},
                   .index = batch.index(),
                   .now = batch.now()};
   for (const store::JobEffect& effect : batch.jobs()) written.bodies.emplace_back(effect.body);
@@ -35,6 +37,40 @@ std::optional<std::string> MemoryStore::body(JobId id) const {
   const auto found = current_.bodies.find(id);
   if (found == current_.bodies.end()) return std::nullopt;
   return found->second;
+}
+
+std::vector<Note> MemoryStore::notes(JobId id) const {
+  std::vector<Note> notes;
+  const auto found = current_.notes.find(id);
+  if (found == current_.notes.end()) return notes;
+  for (const auto& [place, note] : found->second) notes.push_back(note);
+  std::ranges::sort(notes, {}, &Note::number);
+  return notes;
+}
+
+// The row of a job counts its notes, and a job that is gone has none.
+void MemoryStore::apply_notes(State& state, const Written& written) {
+  for (const store::NoteEffect& effect : written.notes) {
+    if (const auto* const stored = std::get_if<NoteStored>(&effect)) {
+      state.notes[stored->job][place_of_note(stored->note.number)] = stored->note;
+    } else {
+      const auto& removed = std::get<NotesRemoved>(effect);
+      const auto found = state.notes.find(removed.job);
+      if (found == state.notes.end()) continue;  // They were stored in the same batch.
+      CHECK(found->second.size() <= removed.kept);
+      state.notes.erase(found);
+    }
+  }
+  for (const store::JobEffect& effect : written.jobs) {
+    const bool has_fields = effect.after && effect.after->fields;
+    const uint32_t had = has_fields ? effect.after->fields->notes : 0;
+    const auto found = state.notes.find(effect.id);
+    CHECK((found != state.notes.end()) == (had > 0));
+    if (had == 0) continue;
+    CHECK(found->second.size() == notes_kept(had));
+    for (const auto& [place, note] : found->second)
+      CHECK(note.number <= had && had - note.number < notes_max);
+  }
 }
 
 void MemoryStore::apply(State& state, const Written& written) {
@@ -73,6 +109,7 @@ void MemoryStore::apply(State& state, const Written& written) {
       CHECK(state.bodies.erase(effect.id) == 1);
     }
   }
+  apply_notes(state, written);
   state.last_index = written.index;
   state.now = written.now;
 }

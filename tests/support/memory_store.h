@@ -14,7 +14,8 @@ namespace perennial::support {
 
 // A store for tests, which keeps batches in maps and is stricter than the real one. Written but
 // unsynced batches can be lost. It checks what RocksDB does not: a row is deleted only where it
-// exists and written only where none exists, and a job has a body exactly as long as it exists.
+// exists and written only where none exists, a job has a body exactly as long as it exists, and the
+// notes that its row counts.
 class MemoryStore {
  public:
   // Appends a batch. Skips a whole batch at or below the last index.
@@ -32,11 +33,14 @@ class MemoryStore {
   // The image after all batches that were written.
   const engine::Image& image() const { return current_.image; }
   std::optional<std::string> body(JobId id) const;
+  // Oldest first.
+  std::vector<Note> notes(JobId id) const;
 
  private:
   struct State {
     engine::Image image;
     std::map<JobId, std::string> bodies;
+    std::map<JobId, std::map<uint32_t, Note>> notes;  // By place.
     BatchIndex last_index = 0;
     Nanos now = 0;
   };
@@ -46,10 +50,12 @@ class MemoryStore {
     std::vector<std::string> bodies;
     std::vector<store::MetaEffect> metas;
     std::vector<store::KeyEffect> keys;
+    std::vector<store::NoteEffect> notes;
     BatchIndex index;
     Nanos now;
   };
   static void apply(State& state, const Written& written);
+  static void apply_notes(State& state, const Written& written);
 
   State durable_;
   State current_;

@@ -25,7 +25,7 @@ BEGIN {
   own["store/commit"] = "store store/batch store/rocks store/types engine/types"
   own["store/etcd"] = "store/commit store/batch engine/types"
   own["store/cluster"] = "store store/batch store/commit store/etcd store/format store/types engine/types"
-  own["store/checkpoint"] = "store store/disk store/format store/types engine/types"
+  own["store/checkpoint"] = "store store/disk store/format store/recovery store/types engine/types"
   own["store/offline"] = "store store/salvage store/checkpoint store/damage store/disk store/format store/recovery store/rocks store/space store/types engine/types"
   own["migrations"] = "store store/disk store/format store/offline store/types engine/types"
   own["cmd/common"] = "engine/types"
@@ -79,7 +79,7 @@ BEGIN {
   # Theirs.
   lib["engine/types"] = ""
   lib["engine"] = "absl"
-  lib["wire"] = "fmt"
+  lib["wire"] = "fmt utf8.h"
   lib["store"] = "rocksdb lz4.h xxhash.h fmt absl nlohmann"
   lib["store/etcd"] = "fmt grpc grpcpp"
   lib["migrations"] = "rocksdb xxhash.h fmt"

@@ -41,6 +41,8 @@ TEST(Client, CommandsAreParsedByTheServer) {
       {Kick{4294967295}, "", "kick 4294967295\r\n"},
       {KickJob{1}, "", "kick-job 1\r\n"},
       {StatsJob{1}, "", "stats-job 1\r\n"},
+      {ListNotes{1}, "", "list-notes 1\r\n"},
+      {NoteJob{.id = 1, .bytes = 2, .text = "\r\n"}, "", "note 1 2\r\n\r\n\r\n"},
       {StatsTube{"t"}, "", "stats-tube t\r\n"},
       {Stats{}, "", "stats\r\n"},
       {ListTubes{}, "", "list-tubes\r\n"},
@@ -51,8 +53,8 @@ TEST(Client, CommandsAreParsedByTheServer) {
       {Checkpoint{}, "", "checkpoint\r\n"},
       {Checkpoint{.temporary = true}, "", "checkpoint temporary\r\n"},
   };
-  // beanstalkd's commands and checkpoint; put and checkpoint are there twice.
-  EXPECT_EQ(cases.size(), 28u);
+  // beanstalkd's commands, checkpoint and those of notes; put and checkpoint are there twice.
+  EXPECT_EQ(cases.size(), 30u);
   for (const CommandCase& each : cases) {
     std::string bytes;
     append_command(bytes, each.command, each.body);

@@ -89,6 +89,9 @@ const std::vector<LineCase> good_lines = {
 const std::vector<LineCase> bad_lines = {
     {"UseNothing", "use ", "bad"},
     {"UseTooLong", "use " + name_201, "bad"},
+    {"ListNotes", "list-notes 4", "list-notes 4"},
+    {"ListNotesNothing", "list-notes ", "bad"},
+    {"ListNotesMore", "list-notes 4 5", "bad"},
     {"ListClientsSpace", "list-clients ", "bad"},
     {"ListClientsNone", "list-clients count:0", "bad"},
     {"ListClientsMany", "list-clients count:101", "bad"},

@@ -92,6 +92,25 @@ struct Describer {
   std::string operator()(const ListClients& list) const {
     return fmt::format("list-clients after={} count={}", list.after, list.count.value);
   }
+  std::string operator()(const NoteJob& note) const {
+    CHECK(note.text.empty() || note.bytes == note.text.size());
+    return fmt::format("note {} text={}", note.id, note.text);
+  }
+  std::string operator()(const NoteRefused& refused) const {
+    switch (refused.why) {
+      case NoteRefused::Why::BadFormat:
+        return "note bad";
+      case NoteRefused::Why::TooBig:
+        return "note too big";
+      case NoteRefused::Why::ExpectedCrlf:
+        return "note no crlf";
+    }
+    CHECK(!"a reason that is none");
+    return {};
+  }
+  std::string operator()(const ListNotes& list) const {
+    return fmt::format("list-notes {}", list.id);
+  }
   std::string operator()(const Malformed& malformed) const {
     switch (malformed.kind) {
       case Malformed::Kind::BadFormat:

@@ -23,14 +23,14 @@ std::string identity_of(const std::string& data_dir) {
 
 bool is_of(const std::string& data_dir, const CheckpointManifest& manifest) {
   const std::string own = identity_of(data_dir);
-  return !own.empty() && manifest.database == own && manifest.format == store::format_version;
+  return !own.empty() && manifest.database == own && store::is_served(manifest.format);
 }
 
 // A person who names a checkpoint of a directory that has lost its identity is believed, unless the
 // tables say that they were made by another database.
 Result<bool> is_taken_at_word(const std::string& data_dir, const CheckpointManifest& manifest) {
   const Result<std::string> own = store::read_identity(data_dir);
-  if (!own.ok() || !own->empty() || manifest.format != store::format_version) return false;
+  if (!own.ok() || !own->empty() || !store::is_served(manifest.format)) return false;
   const Result<std::string> of_tables = store::identity_of_newest_table(data_dir + "/db");
   if (!of_tables.ok()) return of_tables.status();
   return of_tables->empty() || *of_tables == manifest.database;

@@ -79,16 +79,49 @@ class BodySource {
   uint64_t bad_ = 0;
 };
 
+// Passes the notes of each job to a writer, and counts the jobs of which some are damaged.
+class NoteSource {
+ public:
+  explicit NoteSource(const store::Reader& reader) : notes_(reader.notes()) {}
+
+  // A damaged note is no failure here. A disk that cannot be read is one.
+  template <typename Writer>
+  Status pass(const JobRow& row, Writer& writer) {
+    const uint32_t had = row.fields ? row.fields->notes : 0;
+    if (had == 0) return {};
+    const Result<std::vector<Note>> notes = notes_.read(row.id, had);
+    if (!notes.ok() && notes.status().code() != StatusCode::Corruption) return notes.status();
+    if (!notes.ok()) {
+      ++bad_;
+      fmt::print(stderr, "perennial dump: the notes of job {} are left out: {}\n", row.id,
+                 notes.status().message());
+      return {};
+    }
+    for (const Note& note : *notes) writer.note(row.id, note);
+    return {};
+  }
+
+  uint64_t bad() const { return bad_; }
+
+ private:
+  store::Reader::Notes notes_;
+  uint64_t bad_ = 0;
+};
+
 // Passes each job to a writer, and returns the status of the dump.
 template <typename Writer>
 Status write_jobs(const store::Reader& reader, const Survey& survey, Output& out, Writer& writer) {
   BodySource bodies(reader, !survey.selection().no_body);
+  NoteSource notes(reader);
   Progress progress("jobs dumped", survey.header(reader).job_count());
   uint64_t done = 0;
   Status written = survey.each_job(reader, [&](const JobRow& row, const std::string& tube) {
     const Result<DumpBody> body = bodies.read(row);
     if (!body.ok()) return body.status();
     writer.job(row, tube, *body);
+    if constexpr (requires { writer.note(row.id, Note()); }) {
+      if (Status passed = notes.pass(row, writer); !passed.ok()) return passed;
+    }
     progress.at(++done);
     return out.failed() ? out.finish() : Status();
   });
@@ -102,7 +135,12 @@ Status write_jobs(const store::Reader& reader, const Survey& survey, Output& out
   if (!written.ok()) return written;
   if constexpr (requires { writer.footer(); }) writer.footer();
   if (Status finished = out.finish(); !finished.ok()) return finished;
-  if (bodies.bad() == 0) return {};
+  if (bodies.bad() == 0 && notes.bad() == 0) return {};
+  if (bodies.bad() == 0) {
+    return {StatusCode::Corruption,
+            fmt::format("the dump is complete, but the damaged notes of {} jobs are left out",
+                        notes.bad())};
+  }
   return {StatusCode::Corruption,
           fmt::format("the dump is complete, but {} bodies are damaged or missing; perennial load "
                       "takes it only with --skip-damaged",

@@ -106,7 +106,8 @@ uint64_t DumpHeader::job_count() const {
 void DumpWriter::header(const DumpHeader& header) {
   begin();
   text("format", dump_format_name);
-  number("version", dump_version);
+  version_ = header.version;
+  number("version", version_);
   json("jobs", jobs_json(header).dump());
   json("tubes", ordered_json(header.tubes).dump());
   json("pauses", pauses_json(header).dump());
@@ -170,6 +171,24 @@ void DumpWriter::fields(const JobFields& fields) {
   }
   number_if_set("delay_rest", fields.delay_rest_ns);
   number_if_set("ttr_rest", fields.ttr_rest_ns);
+  number_if_set("notes", fields.notes);
+}
+
+void DumpWriter::note(JobId job, const Note& note) {
+  begin();
+  number("note", note.number);
+  number("job", job);
+  number("attempt", note.attempt);
+  number("time", static_cast<uint64_t>(note.time));
+  if (!note.user.empty()) text("user", note.user);
+  if (is_utf8(note.text)) {
+    text("text", note.text);
+  } else {
+    begin_field("text_base64");
+    add_base64(out_, note.text);
+  }
+  end();
+  ++notes_;
 }
 
 void DumpWriter::key(const KeyStored& key) {
@@ -188,6 +207,7 @@ void DumpWriter::footer() {
   begin();
   number("jobs", jobs_);
   number("keys", keys_);
+  if (version_ > dump_version_without_notes) number("notes", notes_);
   number("body_bytes", body_bytes_);
   text("xxh3_128", hash);
   end();

@@ -21,8 +21,9 @@
 //   {"id":3,"tube":"mail","state":"buried","pri":10,"delay":0,"ttr":60,"created":N,"bury_order":1,
 //    "reserves":1,"timeouts":0,"releases":0,"buries":1,"kicks":0,"attempts":2,"tries":5,"idp":"k",
 //    "idp_until":"deleted","bytes":5,"body":"hello"}
+//   {"note":4,"job":3,"attempt":2,"time":N,"user":"mailer","text":"exit 3"}
 //   {"idp":"k","tube":"mail","job":3,"until":"deleted"}
-//   {"jobs":2,"keys":1,"body_bytes":9,"xxh3_128":"0123..."}
+//   {"jobs":2,"keys":1,"notes":1,"body_bytes":9,"xxh3_128":"0123..."}
 //
 // (each on a line of its own). The first names what is in the dump: how many jobs in each state,
 // every tube, every pause and the settings of tubes, each sorted by tube. "selection" is there if
@@ -33,16 +34,20 @@
 // A job has only those of these fields that are set: "attempts", "tries", "backoff" with
 // "backoff_cap", "dead", "from", "expires", "idp" with "idp_until" ("deleted", "reserved" or
 // "ttl"), "idp_ttl" (seconds) and "idp_given_up":true, "con" with "con_max", "delay_rest" and
-// "ttr_rest" (what delay and ttr leave out, below a second). The settings of a tube are "tries",
-// "backoff" with "backoff_cap", "dead", "expire", "reserved", "rate" with "rate_period", and
-// "drain" (true or false).
+// "ttr_rest" (what delay and ttr leave out, below a second), "notes" (how many it had). The
+// settings of a tube are "tries", "backoff" with "backoff_cap", "dead", "expire", "reserved",
+// "rate" with "rate_period", and "drain" (true or false).
+//
+// The notes of a job follow it, oldest first: at most the last three of those that it had. "note"
+// is the number of one. Without users "user" is missing. A text is "text" if it is UTF-8 and
+// "text_base64" if not.
 //
 // After the jobs come the keys, in the order of the store: by the length of the name of the tube,
 // the name, and the key. "job" is the job that holds a key or held it last. "expires" is there if
 // the key is free again at that time. A dump of some jobs has the keys that name these jobs.
 //
-// The last line counts jobs, keys and the bytes of bodies, and has the hash, as xxh128sum prints
-// it, of every byte before that line.
+// The last line counts jobs, keys, notes and the bytes of bodies, and has the hash, as xxh128sum
+// prints it, of every byte before that line.
 //
 // A time is nanoseconds since the epoch, and so is every duration but delay, ttr and idp_ttl, which
 // are seconds. Numbers reach 2^64 - 1. Nothing depends on when the dump was made: the same
@@ -50,11 +55,13 @@
 // only.
 //
 // Fields are only ever added together with a higher version. Version 1 had no settings, no keys and
-// none of the fields that a job may lack.
+// none of the fields that a job may lack. Version 2 has no notes, and is written where no job has
+// one, so that a program which knows no notes reads it.
 namespace perennial::tool {
 
 inline constexpr std::string_view dump_format_name = "perennial-dump";
-inline constexpr uint64_t dump_version = 2;
+inline constexpr uint64_t dump_version = 3;
+inline constexpr uint64_t dump_version_without_notes = 2;
 // The oldest version that load reads.
 inline constexpr uint64_t dump_version_min = 1;
 
@@ -97,6 +104,7 @@ struct DumpHeader {
 struct DumpFooter {
   uint64_t jobs = 0;
   uint64_t keys = 0;
+  uint64_t notes = 0;
   uint64_t body_bytes = 0;
   std::string hash = {};
 };
@@ -116,6 +124,8 @@ class DumpWriter {
 
   void header(const DumpHeader& header);
   void job(const JobRow& row, std::string_view tube, const DumpBody& body);
+  // Of the job that was written last.
+  void note(JobId job, const Note& note);
   void key(const KeyStored& key);
   // Writes the counts of what was written.
   void footer();
@@ -134,8 +144,10 @@ class DumpWriter {
   Output& out_;
   const Syntax syntax_;
   bool has_field_ = false;
+  uint64_t version_ = dump_version;
   uint64_t jobs_ = 0;
   uint64_t keys_ = 0;
+  uint64_t notes_ = 0;
   uint64_t body_bytes_ = 0;
 };
 

@@ -63,6 +63,7 @@ enum Field : uint8_t {
   ConMax,
   DelayRest,
   TtrRest,
+  Notes,
   FieldCount
 };
 constexpr std::array<std::string_view, FieldCount> field_names = {
@@ -71,11 +72,12 @@ constexpr std::array<std::string_view, FieldCount> field_names = {
     "buries",       "kicks",    "bytes",      "body",      "body_base64", "body_damaged",
     "body_missing", "attempts", "tries",      "backoff",   "backoff_cap", "dead",
     "from",         "expires",  "idp",        "idp_until", "idp_ttl",     "idp_given_up",
-    "con",          "con_max",  "delay_rest", "ttr_rest"};
+    "con",          "con_max",  "delay_rest", "ttr_rest",  "notes"};
 
 // The number of fields that a dump of this version may have.
 constexpr size_t field_count(uint64_t version) {
-  return version == 1 ? Attempts : FieldCount;
+  if (version == 1) return Attempts;
+  return version == dump_version_without_notes ? Notes : FieldCount;
 }
 
 constexpr uint64_t bit(Field field) {
@@ -88,8 +90,8 @@ constexpr uint64_t text_fields = bit(Tube) | bit(State) | bit(BodyText) | bit(Bo
                                  bit(Dead) | bit(From) | bit(Idp) | bit(IdpUntil) | bit(Con);
 constexpr uint64_t switch_fields = bit(BodyDamaged) | bit(BodyMissing) | bit(IdpGivenUp);
 // Numbers that are there only if they are not 0.
-constexpr uint64_t positive_fields =
-    bit(Attempts) | bit(Tries) | bit(Expires) | bit(IdpTtl) | bit(DelayRest) | bit(TtrRest);
+constexpr uint64_t positive_fields = bit(Attempts) | bit(Tries) | bit(Expires) | bit(IdpTtl) |
+                                     bit(DelayRest) | bit(TtrRest) | bit(Notes);
 // A field, and the one without which it is not there.
 constexpr std::array<std::pair<Field, Field>, 7> companions = {{{BackoffFirst, BackoffCap},
                                                                 {BackoffCap, BackoffFirst},
@@ -231,7 +233,8 @@ JobFields make_fields(const JobLine& line) {
                       .from = line.from,
                       .expires_at = static_cast<Nanos>(line.numbers[Expires]),
                       .delay_rest_ns = small(line, DelayRest),
-                      .ttr_rest_ns = small(line, TtrRest)};
+                      .ttr_rest_ns = small(line, TtrRest),
+                      .notes = small(line, Notes)};
   if (line.has(BackoffFirst)) {
     fields.backoff = {.first = static_cast<Nanos>(line.numbers[BackoffFirst]),
                       .cap = static_cast<Nanos>(line.numbers[BackoffCap])};

@@ -240,6 +240,10 @@ bool is_footer(std::string_view line) {
   return line.starts_with("{\"jobs\":");
 }
 
+bool is_note(std::string_view line) {
+  return line.starts_with("{\"note\":");
+}
+
 bool is_key(std::string_view line) {
   return line.starts_with("{\"idp\":");
 }
@@ -247,15 +251,41 @@ bool is_key(std::string_view line) {
 Result<DumpFooter> parse_footer(std::string_view line, uint64_t version) {
   const json value = json::parse(line, nullptr, false);
   if (value.is_discarded()) return wrong("it is not whole, or not JSON");
-  constexpr std::array<std::string_view, 4> names = {"jobs", "body_bytes", "xxh3_128", "keys"};
-  Object fields(value, "the last line", std::span(names).first(version == 1 ? 3 : 4));
+  constexpr std::array<std::string_view, 5> names = {"jobs", "body_bytes", "xxh3_128", "keys",
+                                                     "notes"};
+  const bool has_notes = version > dump_version_without_notes;
+  Object fields(value, "the last line",
+                std::span(names).first(version == 1 ? 3
+                                       : has_notes  ? 5
+                                                    : 4));
   DumpFooter footer;
   footer.jobs = fields.number("jobs");
   if (version > 1) footer.keys = fields.number("keys");
+  if (has_notes) footer.notes = fields.number("notes");
   footer.body_bytes = fields.number("body_bytes");
   footer.hash = fields.text("xxh3_128");
   if (!fields.status().ok()) return fields.status();
   return footer;
+}
+
+Result<NoteStored> parse_note(std::string_view line) {
+  const json value = json::parse(line, nullptr, false);
+  if (value.is_discarded()) return wrong("it is not whole, or not JSON");
+  Object fields(value, "a note", {"note", "job", "attempt", "time", "user", "text", "text_base64"});
+  NoteStored stored = {.job = fields.number("job"),
+                       .note = {.number = fields.small("note"),
+                                .attempt = fields.small("attempt"),
+                                .time = fields.nanos("time")}};
+  if (fields.has("user")) stored.note.user = fields.text("user");
+  const bool is_base64 = fields.has("text_base64");
+  if (is_base64 && fields.has("text")) return wrong("a note has two texts");
+  stored.note.text = fields.text(is_base64 ? "text_base64" : "text");
+  if (!fields.status().ok()) return fields.status();
+  if (is_base64 && !from_base64(std::string(stored.note.text), stored.note.text))
+    return wrong("text_base64 of a note is not base64");
+  const std::string_view problem = store::problem(stored);
+  return problem.empty() ? Result<NoteStored>(std::move(stored))
+                         : wrong(fmt::format("a note: {}", problem));
 }
 
 Result<KeyStored> parse_key(std::string_view line) {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -41,12 +42,14 @@ class Loader {
   const DumpHeader& header() const { return header_; }
   uint64_t body_bytes() const { return body_bytes_; }
   uint64_t keys() const { return keys_loaded_; }
+  uint64_t notes() const { return notes_loaded_; }
 
  private:
   Status read_header();
   Status begin();
   Status read_jobs();
   Status add(const DumpJob& job);
+  Status read_note(std::string_view line);
   Status read_key(std::string_view line);
   Status check_held_keys() const;
   Status check_place(const DumpJob& job) const;
@@ -67,9 +70,13 @@ class Loader {
   std::set<JobId> skipped_with_key_;
   uint64_t keys_read_ = 0;
   uint64_t keys_loaded_ = 0;
-  std::string last_key_;      // As key_row_key() writes it.
-  uint64_t held_keys_ = 0;    // Keys that are held as long as their job says.
-  uint64_t key_holders_ = 0;  // Jobs that hold such a key.
+  std::string last_key_;                  // As key_row_key() writes it.
+  uint64_t held_keys_ = 0;                // Keys that are held as long as their job says.
+  uint64_t key_holders_ = 0;              // Jobs that hold such a key.
+  std::optional<JobFields> last_fields_;  // Of the job that was added last, if it is loaded.
+  uint32_t last_note_ = 0;                // The number of its last note.
+  uint64_t notes_read_ = 0;
+  uint64_t notes_loaded_ = 0;
   uint64_t bytes_read_ = 0;
   uint64_t body_bytes_ = 0;
   JobId last_id_ = 0;
@@ -128,6 +135,10 @@ Status Loader::read_jobs() {
     if (!got.ok()) return got.status();
     if (!*got) return refuse("the dump is cut off here: its last line is missing");
     if (is_footer(line)) break;
+    if (header_.version > dump_version_without_notes && is_note(line)) {
+      if (Status read = read_note(line); !read.ok()) return read;
+      continue;
+    }
     if (header_.version > 1 && is_key(line)) {
       if (Status read = read_key(line); !read.ok()) return read;
       continue;
@@ -152,6 +163,8 @@ Status Loader::add(const DumpJob& job) {
   last_id_ = job.row.id;
   ++jobs_[static_cast<size_t>(job.row.state)];
   bytes_read_ += job.row.body_bytes;
+  last_note_ = 0;
+  last_fields_.reset();
   const bool has_key = job.row.fields && job.row.fields->key;
   if (job.body_kind != DumpBody::Kind::Whole) {
     ++skipped_;
@@ -168,7 +181,28 @@ Status Loader::add(const DumpJob& job) {
   if (has_key && !row.fields->key->given_up && row.fields->key->until != KeyUntil::Ttl) {
     ++key_holders_;
   }
+  last_fields_ = row.fields ? *row.fields : JobFields();
   return builder_->add_job(row, job.body);
+}
+
+Status Loader::read_note(std::string_view line) {
+  const Result<NoteStored> stored = parse_note(line);
+  if (!stored.ok()) return at_line(stored.status());
+  const Note& note = stored->note;
+  if (stored->job != last_id_ || keys_read_ > 0) {
+    return refuse(
+        fmt::format("note {} of job {} does not follow its job", note.number, stored->job));
+  }
+  if (note.number <= last_note_) return refuse("notes are not sorted, or one is there twice");
+  last_note_ = note.number;
+  ++notes_read_;
+  if (!last_fields_) return {};  // Its job is left out.
+  if (!store::is_kept(note.number, last_fields_->notes)) {
+    return refuse(fmt::format("job {} had {} notes, so it does not keep note {}", stored->job,
+                              last_fields_->notes, note.number));
+  }
+  ++notes_loaded_;
+  return builder_->add_note(stored->job, note);
 }
 
 Status Loader::read_key(std::string_view line) {
@@ -219,6 +253,10 @@ Status Loader::check_footer(const DumpFooter& footer) const {
     return refuse(
         fmt::format("the last line counts {} keys, and there are {}", footer.keys, keys_read_));
   }
+  if (footer.notes != notes_read_) {
+    return refuse(
+        fmt::format("the last line counts {} notes, and there are {}", footer.notes, notes_read_));
+  }
   if (footer.body_bytes != bytes_read_) {
     return refuse(fmt::format("the last line counts {} bytes of bodies, and there are {}",
                               footer.body_bytes, bytes_read_));
@@ -245,6 +283,7 @@ void report(Output& out, const Loader& loader, bool as_json) {
                                            {"pauses", header.pauses.size()},
                                            {"settings", header.settings.size()},
                                            {"keys", loader.keys()},
+                                           {"notes", loader.notes()},
                                            {"body_bytes", loader.body_bytes()},
                                            {"next_id", header.next_id},
                                            {"commit", header.commit.index}};
@@ -254,10 +293,10 @@ void report(Output& out, const Loader& loader, bool as_json) {
   if (loader.skipped() > 0) out.add(fmt::format("left out, damaged   {}\n", loader.skipped()));
   out.add(
       fmt::format("tubes               {}\npauses              {}\nsettings of tubes   {}\n"
-                  "keys                {}\nbytes of bodies     {}\n"
+                  "keys                {}\nnotes               {}\nbytes of bodies     {}\n"
                   "next id             {}\ncommit              {}\n",
                   header.tubes.size(), header.pauses.size(), header.settings.size(), loader.keys(),
-                  loader.body_bytes(), header.next_id, header.commit.index));
+                  loader.notes(), loader.body_bytes(), header.next_id, header.commit.index));
 }
 
 }  // namespace

@@ -82,7 +82,8 @@ Status Survey::each_key(const store::Reader& reader,
 }
 
 DumpHeader Survey::header(const store::Reader& reader) const {
-  DumpHeader header = {.jobs = jobs_,
+  DumpHeader header = {.version = has_notes_ ? dump_version : dump_version_without_notes,
+                       .jobs = jobs_,
                        .next_id = reader.next_id(),
                        .commit = reader.commit(),
                        .selection = selection_};
@@ -128,6 +129,7 @@ void Survey::count(const JobRow& row) {
   const bool has_key = row.fields && row.fields->key;
   if (has_key && !selection_.is_everything()) with_key_.insert(row.id);
   highest_id_ = row.id;
+  has_notes_ = has_notes_ || (row.fields && row.fields->notes > 0);
 }
 
 Status Survey::check_found(const store::Reader& reader) const {

@@ -14,5 +14,6 @@ Subcommand list_command();
 Subcommand flush_command();
 Subcommand move_command();
 Subcommand set_job_command();
+Subcommand note_command();
 
 }  // namespace perennial::tool

@@ -20,13 +20,13 @@ Result<Listing> parse_job_list(std::string_view document) {
   return parse_listing(document, "jobs", "parked");
 }
 
-std::string job_list_heading(bool has_tube) {
+std::string job_list_heading(JobListColumns columns) {
   const std::string line =
       line_of("ID", "STATE", "PRI", "AGE", "LEFT", "TTR", "BYTES", "RESERVES", "ATTEMPTS");
-  return line + (has_tube ? " TUBE\n" : "\n");
+  return line + (columns.tube ? " TUBE" : "") + (columns.note ? " LAST NOTE\n" : "\n");
 }
 
-std::string job_list_line(const StatsReply& job, bool has_tube) {
+std::string job_list_line(const StatsReply& job, JobListColumns columns, std::string_view note) {
   const auto text = [&job](std::string_view key) { return printable(job.text(key).value_or("?")); };
   // A ready job that no worker gets, which the protocol calls ready.
   const std::string state = job.text("parked") == "true" ? "parked" : text("state");
@@ -34,7 +34,8 @@ std::string job_list_line(const StatsReply& job, bool has_tube) {
       line_of(text("id"), state, text("pri"), short_duration(job.count("age")),
               short_duration(job.count("time-left")), short_duration(job.count("ttr")),
               with_commas(job.count("bytes")), text("reserves"), text("attempts"));
-  return line + (has_tube ? " " + text("tube") + "\n" : "\n");
+  const std::string tube = columns.tube ? " " + text("tube") : "";
+  return fmt::format("{}{}{}{}\n", line, tube, note.empty() ? "" : " ", note);
 }
 
 }  // namespace perennial::tool

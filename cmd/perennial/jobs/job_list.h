@@ -11,9 +11,15 @@ namespace perennial::tool {
 // Io: a line is none of this document.
 Result<Listing> parse_job_list(std::string_view document);
 
+// What the table has besides its ordinary columns, at the end.
+struct JobListColumns {
+  bool tube = false;
+  bool note = false;
+};
+
 // The table: a heading, and a line for each job. Columns have fixed widths, because the jobs may
-// come in many pages. `has_tube` adds the name of the tube at the end.
-std::string job_list_heading(bool has_tube);
-std::string job_list_line(const StatsReply& job, bool has_tube);
+// come in many pages. `note`: the newest one of the job, on one line, where there is that column.
+std::string job_list_heading(JobListColumns columns);
+std::string job_list_line(const StatsReply& job, JobListColumns columns, std::string_view note);
 
 }  // namespace perennial::tool

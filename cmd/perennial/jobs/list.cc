@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "cmd/common/tool/colours.h"
@@ -15,6 +17,7 @@
 #include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/job_list.h"
 #include "cmd/perennial/jobs/job_pages.h"
+#include "cmd/perennial/jobs/notes.h"
 #include "cmd/perennial/output/readable.h"
 
 namespace perennial::tool {
@@ -28,6 +31,7 @@ struct ListOptions {
   std::optional<std::string> key = {};
   uint64_t after = 0;
   uint64_t limit = 100;  // 0: none.
+  bool wide = false;
   bool json = false;
 };
 
@@ -74,18 +78,27 @@ Result<Listing> ask_fitting(ServerConnection& server, ListJobs& command, const J
   return page;
 }
 
+// Empty: the job has none.
+Result<std::string> newest_note(ServerConnection& server, const StatsReply& job) {
+  if (job.count("notes") == 0) return std::string();
+  const Result<std::vector<wire::ToldNote>> notes = ask_notes(server, job.count("id"));
+  if (!notes.ok()) return notes.status();
+  return newest_line(*notes);
+}
+
 // Prints jobs as they come, because there may be millions.
 class Printer {
  public:
-  Printer(bool json, bool has_tube) : json_(json), has_tube_(has_tube) {}
+  Printer(bool json, JobListColumns columns) : json_(json), columns_(columns) {}
 
   void begin() const {
-    const std::string heading = with_bold_heading(job_list_heading(has_tube_), STDOUT_FILENO);
+    const std::string heading = with_bold_heading(job_list_heading(columns_), STDOUT_FILENO);
     std::fputs(json_ ? "{\"jobs\": [" : heading.c_str(), stdout);
   }
-  void add(const StatsReply& job) {
+  // `note`: the newest one, of a wide list.
+  void add(const StatsReply& job, const std::string& note) {
     if (json_) std::fputs(printed_ == 0 ? "\n" : ",\n", stdout);
-    std::fputs((json_ ? to_json(job) : job_list_line(job, has_tube_)).c_str(), stdout);
+    std::fputs((json_ ? json_of(job, note) : job_list_line(job, columns_, note)).c_str(), stdout);
     ++printed_;
   }
   // `cursor` is 0 if these were all.
@@ -98,8 +111,15 @@ class Printer {
   }
 
  private:
+  std::string json_of(const StatsReply& job, const std::string& note) const {
+    if (!columns_.note) return to_json(job);
+    nlohmann::ordered_json out = nlohmann::ordered_json::parse(to_json(job));
+    out["last_note"] = note;
+    return out.dump();
+  }
+
   const bool json_;
-  const bool has_tube_;
+  const JobListColumns columns_;
   uint64_t printed_ = 0;
 };
 
@@ -113,7 +133,7 @@ Status list(const ListOptions& options) {
   Result<ServerConnection> server = open_server(options.server);
   if (!server.ok()) return server.take_status();
   if (Status known = require_extensions(*server, needed); !known.ok()) return known;
-  Printer printer(options.json, options.tube == all_tubes);
+  Printer printer(options.json, {.tube = options.tube == all_tubes, .note = options.wide});
   uint64_t left = options.limit == 0 ? UINT64_MAX : options.limit;
   bool begun = false;
   do {
@@ -124,7 +144,11 @@ Status list(const ListOptions& options) {
     if (!std::exchange(begun, true)) printer.begin();
     command->after = page.ok() ? page->cursor : 0;
     if (!page.ok()) break;
-    for (const StatsReply& job : page->rows) printer.add(job);
+    for (const StatsReply& job : page->rows) {
+      const Result<std::string> note = options.wide ? newest_note(*server, job) : std::string();
+      if (!note.ok()) return note.status();
+      printer.add(job, *note);
+    }
     left -= page->rows.size();
   } while (left > 0 && command->after != 0);
   printer.end(command->after);
@@ -156,6 +180,8 @@ Subcommand list_command() {
       .examples =
           "  perennial list mail\n"
           "  perennial list mail --state buried,delayed --limit 0\n"
+          "  # Why did they fail?\n"
+          "  perennial list mail --state buried --wide\n"
           "  # Which job has the key?\n"
           "  perennial list mail --idp welcome-42\n"
           "  # What 'perennial flush' with the same flags would delete:\n"
@@ -173,6 +199,7 @@ Subcommand list_command() {
                                 {"--idp", "KEY", "Only the job that has this key", &options->key},
                                 {"--after", "ID", "Only jobs with higher ids", &options->after},
                                 {"--limit", "N", "At most so many jobs; 0: all", &options->limit},
+                                {"--wide", "", "With the newest note of each", &options->wide},
                                 {"--json", "", "As JSON", &options->json},
                             }),
       .run = [options] { return list(*options); },

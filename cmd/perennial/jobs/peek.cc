@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <absl/strings/escaping.h>
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 
 #include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/jobs/commands.h"
+#include "cmd/perennial/jobs/notes.h"
 #include "cmd/perennial/output/output.h"
 #include "cmd/perennial/output/readable.h"
 #include "cmd/perennial/output/text.h"
@@ -60,20 +62,25 @@ Status not_there(const PeekOptions& options) {
   return {StatusCode::NotFound, fmt::format("tube '{}' has no {} job", options.tube, state)};
 }
 
-void print_json(const StatsReply& stats, const std::string& body) {
+void print_json(const StatsReply& stats, const std::string& body,
+                const std::vector<wire::ToldNote>& notes) {
   nlohmann::ordered_json out = nlohmann::ordered_json::parse(to_json(stats));
   if (is_utf8(body)) {
     out["body"] = body;
   } else {
     out["body_base64"] = absl::Base64Escape(body);
   }
+  // "notes" is how many there were.
+  if (!notes.empty()) out["last_notes"] = notes_json(notes);
   std::puts(out.dump(2).c_str());
 }
 
-void print_text(const StatsReply& stats, const std::string& body) {
+void print_text(const StatsReply& stats, const std::string& body,
+                const std::vector<wire::ToldNote>& notes) {
   fmt::print("{}  {:<22}  {} bytes\n\n{}", job_table(stats), "body", with_commas(body.size()),
              printable(body));
   if (!body.ends_with('\n')) fmt::print("\n");
+  if (!notes.empty()) fmt::print("\n{}", notes_text(notes));
 }
 
 // perennial peek: prints the fields and the body of a job without reserving it.
@@ -99,7 +106,13 @@ Status peek(const PeekOptions& options) {
   if (!stats.ok() && stats.status().code() == StatusCode::NotFound)
     return {StatusCode::NotFound, fmt::format("job {} was deleted meanwhile", found->number)};
   if (!stats.ok()) return stats.status();
-  options.json ? print_json(*stats, found->text) : print_text(*stats, found->text);
+  std::vector<wire::ToldNote> notes;
+  if (stats->count("notes") > 0) {
+    Result<std::vector<wire::ToldNote>> told = ask_notes(*server, found->number);
+    if (!told.ok()) return told.take_status();
+    notes = told.take();
+  }
+  options.json ? print_json(*stats, found->text, notes) : print_text(*stats, found->text, notes);
   return {};
 }
 
@@ -116,7 +129,9 @@ Subcommand peek_command() {
           "take, the reserved one with the lowest id, whoever has it. A beanstalkd does not tell "
           "of reserved jobs.\n\n"
           "Bytes of the body that a terminal might obey are shown as '\\x1b'; --body writes the "
-          "bytes as they are. In JSON a body that is no UTF-8 is 'body_base64'.",
+          "bytes as they are. In JSON a body that is no UTF-8 is 'body_base64'. The last notes "
+          "follow, "
+          "which say why attempts have failed.",
       .examples =
           "  perennial peek 4711\n"
           "  perennial peek --buried --tube mail\n"

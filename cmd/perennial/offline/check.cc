@@ -40,6 +40,7 @@ void print_json(Output& out, const store::CheckSummary& summary, const ordered_j
                          {"pauses", summary.pauses},
                          {"settings", summary.settings},
                          {"keys", summary.keys},
+                         {"notes", summary.notes},
                          {"tables", summary.tables},
                          {"fault_count", summary.faults},
                          {"faults", faults}};
@@ -64,9 +65,9 @@ void print_summary(Output& out, const store::CheckSummary& summary, uint64_t sho
   out.add(
       fmt::format("bodies              {}\nbytes of bodies     {}\ntubes               {}\n"
                   "pauses              {}\nsettings of tubes   {}\nkeys                {}\n"
-                  "table files         {}\nfaults              {}\n",
+                  "notes               {}\ntable files         {}\nfaults              {}\n",
                   summary.bodies, summary.body_bytes, summary.tubes, summary.pauses,
-                  summary.settings, summary.keys, summary.tables, summary.faults));
+                  summary.settings, summary.keys, summary.notes, summary.tables, summary.faults));
 }
 
 // What is lost, and in the last line the one command to type.
@@ -157,10 +158,10 @@ Subcommand check_command() {
           "bodies without a job, bodies of another size than their job says, ids that are not "
           "below "
           "the next one, tubes that are missing or there twice, pauses without a tube, invalid "
-          "settings, keys of jobs (idp) that their jobs do not hold, jobs without their key, rows "
-          "of an unknown kind, table files whose checksums or counts are wrong, and a log that a "
-          "start would "
-          "refuse. With --deep it also holds each body against its hash, and the tables with "
+          "settings, keys of jobs (idp) that their jobs do not hold, jobs without their key, notes "
+          "that their jobs do not count, and the other way round, rows of an unknown kind, table "
+          "files whose checksums or counts are wrong, and a log that a start would refuse. With "
+          "--deep it also holds each body against its hash, and the tables with "
           "bodies against their checksums.\n\n"
           "If there are faults, the last line is the one command to type, which loses least: to "
           "start "

@@ -65,13 +65,13 @@ Subcommand migrate_command() {
       .name = "migrate",
       .summary = "Bring a data directory of an older version to this one's format",
       .about =
-          "A server refuses a data directory of another format and names this command; it never "
-          "changes a format by itself. Stop the server first.\n\n"
+          "A server refuses a data directory of a format that is too old and names this command. "
+          "Stop the server first.\n\n"
           "A checkpoint of the directory as it is comes first, in DIR/checkpoints, so that you "
           "can go back: restore it with --exact, and start the version that made it. Then one "
           "step after the other is run, each from one format to the next. Should it be cut "
           "short, by a kill or by a full disk, run it again: it goes on where it stopped.\n\n"
-          "A directory that has the right format already is left alone.",
+          "A directory of a format that servers of this version read and write is left alone.",
       .examples =
           "  systemctl stop perenniald\n"
           "  perennial migrate --data-dir /var/lib/perennial --dry-run\n"

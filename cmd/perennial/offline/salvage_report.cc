@@ -170,6 +170,10 @@ std::vector<std::string> damage_lines(const Salvaged& salvaged) {
                     "left out that no job holds",
                     salvaged.keys_rebuilt, salvaged.keys_dropped));
   }
+  if (salvaged.notes_lost > 0) {
+    out.push_back(fmt::format("{} notes of {} cannot be read, and are left out",
+                              salvaged.notes_lost, salvaged.notes + salvaged.notes_lost));
+  }
   return out;
 }
 

@@ -47,9 +47,9 @@ Result<TopSample> take_sample(ServerConnection& server) {
 }
 
 // The last two samples of the server. Reconnects when necessary.
-class Watch {
+class LiveView {
  public:
-  explicit Watch(ServerAddress server) : address_(std::move(server)) {}
+  explicit LiveView(ServerAddress server) : address_(std::move(server)) {}
 
   Status look() {
     Status status = connect();
@@ -92,7 +92,7 @@ class Watch {
   std::string trouble_;
 };
 
-Status print_once(Watch& watch, const TopOptions& options) {
+Status print_once(LiveView& watch, const TopOptions& options) {
   if (Status first = watch.look(); !first.ok()) return first;
   std::this_thread::sleep_for(options.interval);
   if (Status second = watch.look(); !second.ok()) return second;
@@ -101,7 +101,7 @@ Status print_once(Watch& watch, const TopOptions& options) {
 }
 
 // Returns true if the user or a signal asks to quit.
-bool wait_until(Clock::time_point due, Watch& watch, Terminal& terminal, StopSignals& signals) {
+bool wait_until(Clock::time_point due, LiveView& watch, Terminal& terminal, StopSignals& signals) {
   for (;;) {
     if (signals.stopped()) return true;
     const auto left = std::chrono::ceil<milliseconds>(due - Clock::now());
@@ -112,7 +112,7 @@ bool wait_until(Clock::time_point due, Watch& watch, Terminal& terminal, StopSig
   }
 }
 
-Status show_always(Watch& watch, const TopOptions& options) {
+Status show_always(LiveView& watch, const TopOptions& options) {
   // An error of the first sample is reported without opening the screen.
   if (Status first = watch.look(); !first.ok()) return first;
   StopSignals signals;
@@ -128,7 +128,7 @@ Status show_always(Watch& watch, const TopOptions& options) {
 
 // perennial top: shows the activity of a server on a screen that is updated.
 Status top(const TopOptions& options) {
-  Watch watch(options.server);
+  LiveView watch(options.server);
   return options.once ? print_once(watch, options) : show_always(watch, options);
 }
 

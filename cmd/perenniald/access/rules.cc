@@ -81,6 +81,11 @@ struct Judge {
   Judgement delete_id(JobId id) const {
     return on_job_or_hidden(id, engine.holds(conn, id) ? Verb::Consume : Verb::Manage);
   }
+  Judgement note_job(NoteJob& note) const { return delete_id(note.id); }
+  // The holder has been told of the job, and may know why it failed before.
+  Judgement list_notes(ListNotes& list) const {
+    return on_job(list.id, engine.holds(conn, list.id) ? Verb::Consume : Verb::Inspect);
+  }
   Judgement delete_job(Delete& command) const { return delete_id(command.id); }
   Judgement delete_batch(DeleteBatch& batch) const {
     for (const JobId id : batch.ids) {
@@ -180,6 +185,9 @@ constexpr std::string_view watched =
 constexpr std::string_view deleted =
     "the tube of the job: `consume` if the connection holds it, else `manage`";
 
+constexpr std::string_view noted =
+    "the tube of the job: `consume` if the connection holds it, else `inspect`";
+
 // clang-format off
 constexpr std::tuple rules{
     judged_by<Put>(&Judge::put, {Verb::Produce}, target),
@@ -198,6 +206,8 @@ constexpr std::tuple rules{
     judged_by<DeleteBatch>(&Judge::delete_batch, {Verb::Consume, Verb::Manage}, deleted),
     needs<Peek>({Verb::Inspect}, Scope::Job),
     needs<StatsJob>({Verb::Inspect}, Scope::Job),
+    judged_by<NoteJob>(&Judge::note_job, {Verb::Consume, Verb::Manage}, deleted),
+    judged_by<ListNotes>(&Judge::list_notes, {Verb::Consume, Verb::Inspect}, noted),
     needs<PeekReady>({Verb::Inspect}, Scope::UsedTube),
     needs<PeekDelayed>({Verb::Inspect}, Scope::UsedTube),
     needs<PeekBuried>({Verb::Inspect}, Scope::UsedTube),

@@ -164,7 +164,7 @@ store::cluster::NodeOptions NodeRunner::node_options(const store::Store& store) 
           .peer_address = config_.peer_address,
           .reads_forward_header = true,
           .version = version_,
-          .format = store::cluster::chained_entry_format,
+          .format = store::cluster::newest_format,
           .priority = static_cast<uint32_t>(config_.priority),
           .lease_s = static_cast<int64_t>(config_.lease_s),
           .trim = {.copies_min = config_.copies_min,
@@ -342,6 +342,7 @@ Node::Events NodeRunner::node_events() {
         {{"state", std::string(puts_name(puts))}});
     entries_->set_puts(puts);
   };
+  events.reads_notes = [this](bool others_do) { entries_->set_reads_notes(others_do); };
   events.hand_over = [this](const std::string& to, store::cluster::HandoverCause cause) {
     on_hand_over(to, cause);
   };

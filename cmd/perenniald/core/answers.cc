@@ -115,6 +115,41 @@ void Core::on_body(JobId job, Result<Body> body, Nanos now) {
   }
 }
 
+// ---- Notes.
+
+void Core::answer_notes(BeanstalkSession& conn, const NotesOf& reply) {
+  const BatchIndex after = held_.after_all(conn.replies);
+  if (reply.had == 0) {
+    scratch_.clear();
+    wire::append_reply(scratch_, std::make_unique<NoteList>());
+    return push_scratch(conn, after);
+  }
+  constexpr size_t one_bytes = note_bytes_max + note_user_bytes_max;
+  const uint64_t slot =
+      conn.replies.outbox.open_slot(after, size_t{notes_kept(reply.had)} * one_bytes);
+  notes_.add({.conn = conn.id, .slot = slot, .command = conn.command}, reply.job);
+  held_.hold(conn.id, conn.replies, after);
+}
+
+void Core::on_notes(uint64_t ticket, Result<std::vector<Note>> notes) {
+  NoteWaiter waiter = notes_.end(ticket);
+  BeanstalkSession* const conn = find(waiter.conn);
+  if (conn == nullptr) return;
+  scratch_.clear();
+  if (notes.ok()) {
+    auto list = std::make_unique<NoteList>();
+    list->notes = merge_notes(notes.take(), std::move(waiter.unwritten));
+    wire::append_reply(scratch_, std::move(list));
+  } else {
+    answer_counts_.on_word(Word::InternalError, CommandKind::Other);
+    wire::append_reply(scratch_, Word::InternalError);
+  }
+  conn->replies.outbox.fill_slot(waiter.slot, scratch_, Body(), {});
+  held_.count(conn->replies, waiter.command);
+  conn->replies.outbox.release(batches_.committed());
+  after_progress(*conn);
+}
+
 void Core::on_lost_body(JobId job, Nanos now) {
   apply({.now = now, .accepts_puts = admission_.accepts_any(), .event = engine::Damaged{job}});
 }

@@ -26,6 +26,7 @@ void Core::on_committed(BatchIndex committed, BatchIndex durable, Nanos now, Nan
   batches_.on_committed(committed, durable);
   if (committed <= before) return;
   bodies_.unpin(committed);
+  notes_.on_written(committed);
   held_.release(
       took, now, [this](ConnId id) { return find(id); },
       [this](BeanstalkSession& conn) { after_progress(conn); });

@@ -18,13 +18,17 @@ engine::Limits engine_limits(const Options& options) {
   return limits;
 }
 
-bool adds_jobs(const Command& command) {
-  return std::holds_alternative<Put>(command) || std::holds_alternative<PutBatch>(command);
+// Whether it takes space on the disk, so that it may be refused or have to wait. Puts do, and
+// notes.
+bool takes_space(const Command& command) {
+  return std::holds_alternative<Put>(command) || std::holds_alternative<PutBatch>(command) ||
+         std::holds_alternative<NoteJob>(command);
 }
 
-// Of a put or a put-batch, also if they were dropped.
+// Of what takes space, also if its bytes were dropped.
 size_t body_bytes_of(const Command& command) {
   if (const auto* const batch = std::get_if<PutBatch>(&command)) return batch->bytes;
+  if (const auto* const note = std::get_if<NoteJob>(&command)) return note->bytes;
   return std::get<Put>(command).body_bytes;
 }
 
@@ -90,6 +94,7 @@ Core::Core(Options options)
       shared_bodies_(budget_, options_.output_little_bytes),
       bodies_(options_.body_cache_bytes, budget_, shared_bodies_),
       waits_(budget_, options_.output_little_bytes, options_.reads_max),
+      notes_(options_.reads_max),
       run_budget_(options_.run_cost_max),
       batches_({.bytes_max = options_.batch_bytes_max, .idle = options_.sync_idle}),
       held_(batches_),
@@ -250,6 +255,10 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
     return reply_to(conn, list_clients(*asked, now));
   }
   if (is_denied(conn, *step.command)) return reply_to(conn, Word::Denied);
+  if (auto* const note = std::get_if<NoteJob>(&*step.command)) {
+    if (!notes_allowed_) return reply_to(conn, Word::Denied);
+    note->user = user_of(conn.id);
+  }
   // With users is_admitted() has told it. Without them somebody may still ask who it was.
   if (gate_.users() == nullptr && is_for_admins(*step.command)) {
     gate_.audit(audit_event(conn, *step.command));
@@ -263,8 +272,8 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
   }
   const std::span<Body> bodies = step.bodies.empty() ? std::span(&step.body, 1) : step.bodies;
   const bool accepts_puts = !step.body_dropped && admission_.accepts(bodies);
-  // A put that will be refused writes nothing, so it need not wait for the log.
-  if (adds_jobs(*step.command) && accepts_puts && admission_.must_wait()) {
+  // What will be refused writes nothing, so it need not wait for the log.
+  if (takes_space(*step.command) && accepts_puts && admission_.must_wait()) {
     conn.hold_put({.command = std::move(*step.command),
                    .bodies = {std::make_move_iterator(bodies.begin()),
                               std::make_move_iterator(bodies.end())}});
@@ -272,7 +281,7 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
     return;
   }
   conn.wait_may_be_aborted = may_be_aborted(*step.command);
-  if (adds_jobs(*step.command) && !accepts_puts) {
+  if (takes_space(*step.command) && !accepts_puts) {
     apply_without_space({.now = now, .conn = conn.id, .event = std::move(*step.command)}, bodies);
   } else {
     apply({.now = now,
@@ -365,6 +374,8 @@ void Core::absorb_transitions(std::span<Body> bodies, Nanos now) {
         bodies_.erase(moved->id, batches_.open_index());
       }
       if (moved->after && moved->promised) held_.on_promise(moved->id);
+    } else if (const auto* const noted = std::get_if<NoteStored>(&transition)) {
+      notes_.on_stored(*noted, batches_.open_index());
     }
     batches_.add(transition, view);
   }
@@ -384,10 +395,11 @@ void Core::reply_to(BeanstalkSession& conn, const Reply& reply) {
   conn.wait_may_be_aborted = false;
   const size_t slots_before = conn.replies.outbox.open_slots();
   answer(conn, reply);
-  // An answer that waits for a body is counted when that has come.
-  const bool waits_for_body =
-      std::holds_alternative<JobReply>(reply) && conn.replies.outbox.open_slots() > slots_before;
-  if (!waits_for_body) held_.count(conn.replies, conn.command);
+  // An answer that waits for a body or for notes is counted when these have come.
+  const bool may_wait =
+      std::holds_alternative<JobReply>(reply) || std::holds_alternative<NotesOf>(reply);
+  const bool waits_for_read = may_wait && conn.replies.outbox.open_slots() > slots_before;
+  if (!waits_for_read) held_.count(conn.replies, conn.command);
   make_runnable(conn);
   touch(conn);
 }
@@ -398,6 +410,7 @@ void Core::answer(BeanstalkSession& conn, const Reply& reply) {
   if (const auto* const jobs = std::get_if<std::unique_ptr<JobsReserved>>(&reply)) {
     return answer_jobs(conn, **jobs);
   }
+  if (const auto* const notes = std::get_if<NotesOf>(&reply)) return answer_notes(conn, *notes);
   const BatchIndex after = held_.after_all(conn.replies);
   scratch_.clear();
   if (const auto* const word = std::get_if<Word>(&reply)) {

@@ -29,6 +29,7 @@
 #include "cmd/perenniald/core/held_replies.h"
 #include "cmd/perenniald/core/large_answers.h"
 #include "cmd/perenniald/core/memory_budget.h"
+#include "cmd/perenniald/core/note_waits.h"
 #include "cmd/perenniald/core/put_admission.h"
 #include "cmd/perenniald/core/run_budget.h"
 #include "cmd/perenniald/core/session.h"
@@ -91,6 +92,7 @@ struct Options {
 // One turn of the loop is any number of on_... calls, and then these calls, in this order:
 //   run_next()         while has_runnable(), or until the time of the turn is used up.
 //   take_reads()       Read each body as the database is now: a later batch may delete it.
+//   take_note_reads()  The same with notes.
 //   checkpoints()      freeze_point(), then take_point(). The log creates the checkpoint behind
 //                      the last batch that was taken.
 //   take_batch()       if the log is idle and batch_due(): append the batch to the log.
@@ -144,6 +146,8 @@ class Core {
   void on_disk_space(bool accepts_puts, Nanos now);
   // `stalled`: whether the store is in a write stall. Puts wait then, and all other commands go on.
   void on_write_stall(bool stalled, Nanos now);
+  // Whether notes may be written: not while a node of the cluster follows that does not know them.
+  void on_notes_allowed(bool allowed) { notes_allowed_ = allowed; }
   bool disk_accepts_puts() const { return admission_.disk_accepts_puts(); }
   // How much free space the disk has. The caller reports it before each on_committed(), and at
   // least once a turn.
@@ -158,6 +162,9 @@ class Core {
   // The body that was read for a job, or why there is none: NotFound or Corruption. An I/O error
   // ends the process and must not be passed here.
   void on_body(JobId job, Result<Body> body, Nanos now);
+  // The notes that were read, in any order; perhaps none. Corruption: one of them is damaged. An
+  // I/O error ends the process and must not be passed here.
+  void on_notes(uint64_t ticket, Result<std::vector<Note>> notes);
 
   // ---- What waits to be run: large answers that the memory budget admits now, and connections
   // whose commands may be run and were not. Such a command followed one that has been answered
@@ -173,6 +180,8 @@ class Core {
   // ---- What to do.
   // Each read ends with on_body(). A job has at most one read at a time.
   std::vector<BodyRead> take_reads() { return waits_.take_reads(); }
+  // Each read ends with on_notes().
+  std::vector<NoteRead> take_note_reads() { return notes_.take_reads(); }
   // Whether a batch should go to the log now, provided that the log is idle.
   bool batch_due(Nanos now) const { return batches_.is_due(now, held_.wait_until()); }
   // Whether the next batch is so large that it should not wait for the end of the turn.
@@ -258,6 +267,7 @@ class Core {
   bool is_shared(size_t body_bytes) const;
   SharedBodies::SharedBody find_shared(const JobReply& reply);
   void fill_slot(const BodyWaiter& waiter, const Body* body);
+  void answer_notes(BeanstalkSession& conn, const NotesOf& reply);
   void make_large_answer(Nanos now);
   void begin_body(JobId job);
   void rescue_body(JobId job);
@@ -305,6 +315,8 @@ class Core {
   SharedBodies shared_bodies_;
   BodyCache bodies_;
   BodyWaits waits_;
+  NoteWaits notes_;
+  bool notes_allowed_ = true;
   // By Reading: how many sessions have said it last.
   std::array<uint64_t, 5> reading_counts_ = {};
   absl::flat_hash_map<ConnId, std::unique_ptr<BeanstalkSession>> sessions_;

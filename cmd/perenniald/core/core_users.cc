@@ -87,8 +87,10 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
   if (conn.is_cut) return false;
   if (conn.access->user == nullptr) {
     // A body that is too large was not kept, but whoever sends it need not be listened to.
-    if (std::holds_alternative<PutTooBig>(command) ||
-        ++conn.access->refused_commands >= access::refused_commands_max) {
+    const auto* const note = std::get_if<NoteRefused>(&command);
+    const bool was_too_big = std::holds_alternative<PutTooBig>(command) ||
+                             (note != nullptr && note->why == NoteRefused::Why::TooBig);
+    if (was_too_big || ++conn.access->refused_commands >= access::refused_commands_max) {
       refuse_sign_in(conn, access::SignInRefusal::Unauthorized);
     } else {
       gate_.audit_refused(audit_event(conn, command), caught_up_);

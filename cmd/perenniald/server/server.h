@@ -118,6 +118,7 @@ class Server final : private ServerLoop::Owner,
   // -- Turn::Parts
   size_t serve(std::span<const ConnId> conns) override;
   void read_body(const core::BodyRead& read) override { bodies_.reads().start(*store_, read); }
+  void read_notes(const core::NoteRead& read) override { bodies_.notes().start(*store_, read); }
   void before_append(const store::Batch& batch) override;
   void order_checkpoint() override { checkpoints_.order_checkpoint(*log_); }
   void on_checkpoint_created(const store::CheckpointCreated& created) override {

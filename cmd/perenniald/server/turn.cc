@@ -9,6 +9,7 @@ Turn::Turn(core::Core& core, store::Log& log, TurnClock& clock, TurnBudget& budg
   const store::StoreUpdate opened = log_.collect().store;
   store_facts_ = opened.facts;
   core_.on_disk_space(opened.accepts_puts, clock_.now());
+  core_.on_notes_allowed(log_.may_store_notes());
 }
 
 // A turn that reads from many clients takes a while. A batch that is too large to be written on the
@@ -31,6 +32,7 @@ void Turn::on_log_update() {
   store_facts_ = std::move(update.store.facts);
   core_.on_disk_left(parts_.disk_left());
   core_.on_disk_space(update.store.accepts_puts, clock_.now());
+  core_.on_notes_allowed(log_.may_store_notes());
   core_.on_write_stall(update.store.write_stalled, clock_.now());
   const store::LogIndices& indices = update.indices;
   core_.on_committed(indices.reply_index(), indices.durable, clock_.now(), update.took);
@@ -100,6 +102,7 @@ void Turn::start_reads() {
   for (auto reads = core_.take_reads(); !reads.empty(); reads = core_.take_reads()) {
     for (const core::BodyRead& read : reads) parts_.read_body(read);
   }
+  for (const core::NoteRead& read : core_.take_note_reads()) parts_.read_notes(read);
 }
 
 // Returns whether a batch was due and the log has taken it.

@@ -48,6 +48,8 @@ class Turn {
     virtual size_t serve(std::span<const ConnId> conns) = 0;
     // Begins a read, which ends with core's on_body(), perhaps before this returns.
     virtual void read_body(const core::BodyRead& read) = 0;
+    // The same, with core's on_notes().
+    virtual void read_notes(const core::NoteRead& read) = 0;
     // Called before each append.
     virtual void before_append(const store::Batch& batch) = 0;
     // If a checkpoint point follows the last batch taken, gives the checkpoint its place in the

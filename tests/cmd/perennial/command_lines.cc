@@ -20,6 +20,7 @@ const std::vector<CommandLine>& command_lines() {
       {"kick", "kick --tube default --count 1 --server SERVER"},
       {"bury", "bury 2 --server SERVER"},
       {"delete", "delete 3 --server SERVER"},
+      {"note", "note 2 'no such host' --server SERVER"},
       {"pause", "pause default 1 --server SERVER"},
       {"drain", "drain --yes --server SERVER"},
       {"undrain", "undrain --server SERVER"},

@@ -65,6 +65,7 @@ void expect_same(const Batch& found, const Batch& want) {
     EXPECT_EQ(std::visit(Describe(), found.metas()[i]), std::visit(Describe(), want.metas()[i]));
   }
   EXPECT_TRUE(std::ranges::equal(found.keys(), want.keys()));
+  EXPECT_TRUE(std::ranges::equal(found.notes(), want.notes()));
   auto job = found.jobs().begin();
   for (const JobEffect& wanted : want.jobs()) {
     if (!wanted.before && !wanted.after) continue;
@@ -124,7 +125,8 @@ TEST(BatchCodec, RandomBatchesDecodeToThemselves) {
 
 TEST(BatchCodec, EveryFlippedByteAndEveryTruncationIsRefused) {
   const auto batches = golden::all_batches();
-  for (const golden::NamedBatch& one : {batches[0], batches[1], batches[3], batches[4]}) {
+  for (const golden::NamedBatch& one :
+       {batches[0], batches[1], batches[3], batches[4], batches[5], batches[6]}) {
     const std::string bytes = encoded(one.batch);
     for (size_t at = 0; at < bytes.size(); ++at) {
       for (const int flip : {1, 0x80, 0xff}) {
@@ -148,7 +150,8 @@ TEST(BatchCodec, EveryFlippedByteAndEveryTruncationIsRefused) {
 // refused with a message.
 TEST(BatchCodec, ChangedBytesWithARightHashDecodeExactlyOrAreRefused) {
   const auto batches = golden::all_batches();
-  for (const golden::NamedBatch& one : {batches[0], batches[3], batches[4]}) {
+  for (const golden::NamedBatch& one :
+       {batches[0], batches[3], batches[4], batches[5], batches[6]}) {
     const std::string good = without_hash(encoded(one.batch));
     for (size_t at = 0; at < good.size(); ++at) {
       for (const int flip : {1, 2, 3, 4, 8, 0x80, 0xff}) {
@@ -239,9 +242,10 @@ std::string text(size_t count, char byte) {
 INSTANTIATE_TEST_SUITE_P(
     Store, RefusedBatch,
     testing::Values(
-        RefusalCase{"NewerFormat", 0, "\3",
-                    "its format is 3, which only a newer program reads: this one knows 2",
+        RefusalCase{"NewerFormat", 0, "\5",
+                    "its format is 5, which only a newer program reads: this one knows 4",
                     StatusCode::Unsupported},
+        RefusalCase{"AnEntryOfALog", 0, "\3", "unknown format"},
         RefusalCase{"NoFormat", 0, text(1, 0), "unknown format"},
         RefusalCase{"UnusedInTheHead", 7, "\1", "unused bytes are not zero"},
         RefusalCase{"EpochZero", 8, text(8, 0), "its epoch is 0"},
@@ -295,7 +299,8 @@ TEST_P(RefusedBatchWithFields, ByName) {
 INSTANTIATE_TEST_SUITE_P(
     Store, RefusedBatchWithFields,
     testing::Values(
-        RefusalCase{"NewerFormat", 0, "\3", "its format is 3", StatusCode::Unsupported},
+        RefusalCase{"NewerFormat", 0, "\5", "its format is 5", StatusCode::Unsupported},
+        RefusalCase{"AsFormat4", 0, "\4", "nothing in it needs its format"},
         RefusalCase{"AsFormat1", 0, "\1", "settings in a batch of format 1"},
         RefusalCase{"UnusedInTheHead", 7, "\1", "unused bytes are not zero"},
         RefusalCase{"UnusedAtTheEndOfTheHead", 55, "\1", "unused bytes are not zero"},
@@ -330,7 +335,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "it goes beyond the end"},
         RefusalCase{"UnusedInAJob", fields_job_begin + 4, "\1", "unused bytes are not zero"},
         RefusalCase{"RowOfFormat1", fields_job_begin + 16, "\1", "wrong length"},
-        RefusalCase{"UnknownField", fields_job_begin + 16 + 64, "\x0e", "field 14 is unknown"}),
+        RefusalCase{"UnknownField", fields_job_begin + 16 + 64, "\x0f", "field 15 is unknown"}),
     [](const auto& one) { return one.param.name; });
 
 // The same batch has the same bytes, so that no batch has format 2 without a need.

@@ -25,7 +25,7 @@ inline NodeOptions options(const std::string& name) {
   made.cluster = "jobs";
   made.node = name;
   made.client_address = name + ":11300";
-  made.format = chained_entry_format;
+  made.format = newest_format;
   made.lease_s = lease_s;
   made.new_cluster_id = "id-of-" + name;
   return made;

@@ -223,5 +223,23 @@ TEST_F(OtherHistory, WithoutTheChainWhileANodeCannotReadIt) {
   expect_all(disk_b_);
 }
 
+// A node that reads entries with the chain, and no batch with notes.
+TEST_F(OtherHistory, WithoutNotesWhileANodeCannotReadThem) {
+  const auto a = start_leader("a", disk_a_);
+  run_for(5 * second);
+  EXPECT_TRUE(a->others_read_notes());
+  NodeOptions older = options("b");
+  older.format = chained_entry_format;
+  auto b = start(older, disk_b_);
+  run_for(5 * second);
+  EXPECT_FALSE(a->others_read_notes());
+  EXPECT_TRUE(b->others_read_notes());
+  b->kill();
+  run_for(20 * second);
+  b = start("b", disk_b_);
+  run_for(5 * second);
+  EXPECT_TRUE(a->others_read_notes());
+}
+
 }  // namespace
 }  // namespace perennial::store::cluster

@@ -74,7 +74,7 @@ void RandomCluster::start(size_t i) {
   NodeOptions options;
   options.cluster = "jobs";
   options.node = fmt::format("node-{}", i);
-  options.format = chained_entry_format;
+  options.format = newest_format;
   options.lease_s = 5;
   options.new_cluster_id = fmt::format("id-of-{}", i);
   // Small enough for entries to be trimmed, and large enough that who was away can follow.

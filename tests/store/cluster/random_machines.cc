@@ -125,7 +125,7 @@ std::unique_ptr<SimulatedNode> RandomMachines::make(size_t i, SimulatedDisk& dis
   options.client_address = boot + ":11300";
   options.peer_address = boot + ":11380";
   options.boot = bug_ == Bug::CloneBelieved ? "" : boot;
-  options.format = chained_entry_format;
+  options.format = newest_format;
   options.lease_s = lease_s;
   options.clock_offset_max = bug_ == Bug::WallClockBelieved ? 1000 * day : offset_max;
   options.new_cluster_id = fmt::format("id-of-{}", i);

@@ -231,7 +231,9 @@ constexpr Nanos too_long = Nanos{UINT32_MAX} * nanos_per_second + nanos_per_ms;
 INSTANTIATE_TEST_SUITE_P(
     Format, RefusedFields,
     testing::Values(
-        in_job("UnknownTag", field(14, one), "field 14 is unknown"),
+        in_job("UnknownTag", field(15, one), "field 15 is unknown"),
+        in_job("NoNotes", field(14, number(0U)), "a field without a value"),
+        in_job("NotesTooShort", field(14, "\1"), "field 14 is invalid"),
         in_job("TagZero", field(0, one), "field 0 is out of order"),
         in_job("TagOfSettings", field(11, one), "field 11 is unknown"),
         in_job("RateOfAJob", field(12, one), "field 12 is unknown"),
@@ -301,7 +303,8 @@ INSTANTIATE_TEST_SUITE_P(
         in_settings("SettingsConcurrency", field(8, one + "k"), "field 8 is unknown"),
         in_settings("SettingsFlags", field(9, "\1"), "field 9 is unknown"),
         in_settings("SettingsRests", field(10, number(nanos_per_ms)), "field 10 is unknown"),
-        in_settings("SettingsWithAnUnknownTag", field(14, one), "field 14 is unknown"),
+        in_settings("SettingsNotes", field(14, one), "field 14 is unknown"),
+        in_settings("SettingsWithAnUnknownTag", field(15, one), "field 15 is unknown"),
         in_settings("SettingsInTheWrongOrder", field(11, one) + field(2, one),
                     "field 2 is out of order"),
         in_settings("SettingsTriesZero", field(2, number(0)), "tries out of range"),

@@ -54,6 +54,10 @@ Image build(Builder& builder, const Image& from) {
   for (auto [id, row] : from.jobs) {
     row.tube = numbers[row.tube];
     EXPECT_TRUE(builder.add_job(row, body_of(id)).ok());
+    const uint32_t had = row.fields ? row.fields->notes : 0;
+    for (uint32_t number = had - notes_kept(had) + 1; number <= had; ++number) {
+      EXPECT_TRUE(builder.add_note(id, note_of(id, number)).ok());
+    }
     to.jobs[id] = row;
   }
   return to;

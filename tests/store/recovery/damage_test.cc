@@ -77,12 +77,12 @@ INSTANTIATE_TEST_SUITE_P(
                    [](RawDb& db) {
                      db.put(Family::Meta, "f", view(encode_format_version(format_version + 1)));
                    },
-                   StatusCode::Unsupported, "its format is 3, which only a newer program reads"},
+                   StatusCode::Unsupported, "its format is 4, which only a newer program reads"},
         // A newer program has also written to its log.
         DamageCase{"UnknownFamily",
                    [](RawDb& db) {
                      db.add_family("tags");
-                     db.put(Family::Meta, "f", view(encode_format_version(format_version)));
+                     db.put(Family::Meta, "f", view(encode_format_version(format_base)));
                    },
                    StatusCode::Unsupported, "it has a family tags"},
         DamageCase{"NoFormatVersion", [](RawDb& db) { db.remove(Family::Meta, "f"); },
@@ -238,7 +238,8 @@ void make_killed_store(const std::string& path, uint64_t seed) {
 }
 
 // A start that a damaged table refuses leaves the log, the other tables and the MANIFEST to a
-// repair. Flips in bodies do not refuse it: they are contained.
+// repair. Flips in bodies do not refuse it: they are contained. Nor do flips in notes, which no
+// start reads; a compaction that meets one ends the store later, which this test does not look at.
 TEST(Damage, ARefusedStartChangesNothing) {
   std::mt19937_64 random(support::seed());
   std::map<std::string, int> refused;
@@ -249,6 +250,7 @@ TEST(Damage, ARefusedStartChangesNothing) {
     for (const auto& file : std::filesystem::directory_iterator(made + "/db")) {
       if (file.path().extension() != ".sst") continue;
       const std::string name = file.path().filename();
+      if (family_of_table(file.path()) == name_of(Family::Notes)) continue;
       std::filesystem::copy(made, dir.data_dir(), std::filesystem::copy_options::recursive);
       const uint64_t at = random() % file.file_size();
       flip_byte(dir.data_dir() + "/db/" + name, at);

@@ -46,6 +46,7 @@ JobRow row_of(JobId id, TubeId tube, size_t body_bytes) {
                         .until = KeyUntil::Deleted};
     row.fields = fields;
   }
+  if (id % 3 == 0) row.fields.make().notes = 1 + static_cast<uint32_t>(id / 3 % 5);
   return row;
 }
 
@@ -116,7 +117,11 @@ void make_dir_to_damage(const std::string& path) {
     const std::string body = body_to_damage(id);
     const JobRow row = row_of(id, numbers[id % tubes], body.size());
     CHECK((*builder)->add_job(row, body).ok());
-    if (!row.fields) continue;
+    const uint32_t notes = row.fields ? row.fields->notes : 0;
+    for (uint32_t number = notes - notes_kept(notes) + 1; number <= notes; ++number) {
+      CHECK((*builder)->add_note(id, note_of(id, number)).ok());
+    }
+    if (!row.fields || !row.fields->key) continue;
     CHECK((*builder)
               ->add_key({.tube = tube_name(id % tubes),
                          .key = row.fields->key->key,

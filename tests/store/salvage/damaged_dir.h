@@ -15,7 +15,8 @@ inline constexpr JobId damaged_dir_jobs = 4000;
 // No block has more rows than this.
 inline constexpr uint64_t rows_of_block_max = 400;
 
-// Makes a directory with jobs in all states, tubes, settings and keys, in tables of several blocks.
+// Makes a directory with jobs in all states, tubes, settings, keys and notes, in tables of several
+// blocks.
 void make_dir_to_damage(const std::string& path);
 
 enum class Part : uint8_t {

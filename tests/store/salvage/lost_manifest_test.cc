@@ -56,7 +56,7 @@ class LostManifest : public testing::TestWithParam<bool> {
   }
   bool names_all() const {
     const auto read = read_manifest(*rocksdb::FileSystem::Default(), path() + "/db");
-    return read.ok() && read->names_all(family_names);
+    return read.ok() && read->names_all(families_of(format_base, format_families));
   }
   // Expects that a salvage finds every job, with its state and body.
   void expect_all(const std::string& what) const {

@@ -33,7 +33,7 @@ class TableDamaged : public testing::TestWithParam<DamageCase> {
 
   bool is_state() const {
     return GetParam().family != Family::Meta && GetParam().family != Family::Keys &&
-           GetParam().family != Family::Bodies;
+           GetParam().family != Family::Bodies && GetParam().family != Family::Notes;
   }
   bool is_one_block() const {
     return GetParam().part == Part::DataBlock || GetParam().part == Part::FirstBlock ||
@@ -121,6 +121,33 @@ TEST_P(TableDamaged, CostsTheRowsInWhatIsDamaged) {
     EXPECT_EQ(*without_body.rbegin() - *without_body.begin() + 1, without_body.size());
   }
   EXPECT_GT((*reader)->next_id(), damaged_dir_jobs);
+}
+
+TEST_P(TableDamaged, CostsTheNotesInWhatIsDamaged) {
+  damage_table(dir_.data_dir(), GetParam());
+  const auto reader = Reader::open({.path = dir_.data_dir(), .salvage = true});
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const Result<Image> image = read_image(**reader);
+  ASSERT_TRUE(image.ok()) << image.status().message();
+  Reader::Notes notes = (*reader)->notes();
+  uint64_t found = 0;
+  uint64_t lost = 0;
+  for (const auto& [id, row] : image->jobs) {
+    const uint32_t had = row.fields ? row.fields->notes : 0;
+    const Result<std::vector<Note>> read = notes.read(id, had);
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    for (const Note& note : *read) EXPECT_EQ(note, note_of(id, note.number));
+    found += read->size();
+    lost += notes_kept(had) - read->size();
+  }
+  EXPECT_EQ(found, (*reader)->salvaged()->notes);
+  EXPECT_EQ(lost, (*reader)->salvaged()->notes_lost);
+  const bool is_notes = GetParam().family == Family::Notes;
+  EXPECT_EQ(lost > 0, is_notes && !is_behind_data());
+  if (is_one_block()) {
+    EXPECT_LE(lost, rows_of_block_max);
+  }
+  EXPECT_EQ(found == 0, is_notes && GetParam().part == Part::Missing);
 }
 
 // A table of another database with the same name and the same number costs what it would cost if

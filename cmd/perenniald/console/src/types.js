@@ -27,8 +27,16 @@
  * @property {string} key
  * @property {number} expire_left_seconds 0: never.
  * @property {boolean} parked
+ * @property {number} notes How many it had; the last three are kept.
  * @property {TubeMay} may
  * @property {{id: string, address: string, user: string|null}} [held_by] For those who may see connections.
+ *
+ * @typedef {object} Note
+ * @property {number} number
+ * @property {string} time RFC 3339.
+ * @property {number} attempt How often the job was reserved by then.
+ * @property {string} user Empty: there are no users.
+ * @property {string} text
  *
  * @typedef {object} Tube
  * @property {string} name

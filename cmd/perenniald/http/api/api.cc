@@ -91,6 +91,8 @@ const Api::Row Api::rows[] = {
     {{"GET", "/api/v1/jobs/{id}", Needs::commands<StatsJob>()}, &Api::job},
     {{"DELETE", "/api/v1/jobs/{id}", Needs::commands<Delete>()}, &Api::delete_job},
     {{"GET", "/api/v1/jobs/{id}/body", Needs::commands<Peek>()}, &Api::body},
+    {{"GET", "/api/v1/jobs/{id}/notes", Needs::commands<ListNotes>()}, &Api::notes},
+    {{"POST", "/api/v1/jobs/{id}/notes", Needs::commands<NoteJob>()}, &Api::note_job},
     {{"POST", "/api/v1/jobs/{id}/kick", Needs::commands<KickJob>()}, &Api::kick_job},
     {{"POST", "/api/v1/jobs/{id}/bury", Needs::commands<ReserveJob>()}, &Api::bury_job},
     {{"POST", "/api/v1/jobs/{id}/change", Needs::commands<SetJob>()}, &Api::change_job},

@@ -110,6 +110,8 @@ class Api {
   Made sign_out(const Ask& ask);
   Made put(const Ask& ask);
   Made delete_job(const Ask& ask);
+  Made notes(const Ask& ask);
+  Made note_job(const Ask& ask);
   Made kick_job(const Ask& ask);
   Made bury_job(const Ask& ask);
   Made change_job(const Ask& ask);

@@ -168,6 +168,22 @@ Api::Made Api::kick_job(const Ask& ask) {
       refusal_for(ask, *id, access::Verb::Manage, {JobState::Reserved, JobState::Ready}));
 }
 
+Api::Made Api::note_job(const Ask& ask) {
+  Fields fields(ask.request);
+  const std::string text = fields.text("text").value_or("");
+  if (text.empty() || text.size() > note_bytes_max) {
+    fields.add_problem(fmt::format("text is needed, with 1 to {} bytes.", note_bytes_max));
+  }
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  const std::optional<uint64_t> id = id_of(ask.names.front());
+  if (!id) return no_such_job();
+  const auto bytes = static_cast<uint32_t>(text.size());
+  return change(ask, {{NoteJob{.id = *id, .bytes = bytes, .text = text}}}, Word::Noted,
+                [](const auto&) {
+                  return Json{{"noted", true}};
+                });
+}
+
 // Only a job that is reserved can be buried, so the client reserves it first.
 Api::Made Api::bury_job(const Ask& ask) {
   Fields fields(ask.request);

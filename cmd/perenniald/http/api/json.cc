@@ -26,7 +26,8 @@ Json job_json(const JobStats& job) {
           {"from", more.from},
           {"key", more.key},
           {"expire_left_seconds", in_seconds(more.expire_left)},
-          {"parked", more.parked}};
+          {"parked", more.parked},
+          {"notes", more.notes}};
 }
 
 Json counts_json(const StateCounts& jobs) {

@@ -20,6 +20,7 @@
 #include "cmd/perenniald/http/api/row_text.h"
 #include "cmd/perenniald/http/api/tubes_page.h"
 #include "cmd/perenniald/http/json_path.h"
+#include "engine/types/check.h"
 #include "wire/command_line.h"
 
 // The part of the API that changes nothing.
@@ -290,6 +291,27 @@ Api::Made Api::body(const Ask& ask) {
                                }
                                return window;
                              });
+}
+
+Api::Made Api::notes(const Ask& ask) {
+  const std::optional<uint64_t> id = number_of(ask.names.front(), UINT64_MAX);
+  if (!id || *id == 0) return not_found("There is no such job.");
+  return make_command_answer(
+      sources_.queue(), ask.caller, {{ListNotes{.id = *id}}}, [](const QueueReplies& replies) {
+        const wire::ClientReply& reply = replies.front();
+        if (!reply.is(Word::Ok)) return refusal_of(reply);
+        const std::optional<std::vector<wire::ToldNote>> notes = wire::parse_notes(reply.text);
+        CHECK(notes.has_value());  // This server has written them.
+        Json list = Json::array();
+        for (const wire::ToldNote& note : *notes) {
+          list.push_back({{"number", note.number},
+                          {"time", note.time},
+                          {"attempt", note.attempt},
+                          {"user", note.user},
+                          {"text", note.text}});
+        }
+        return json_response(Status::Ok, {{"notes", std::move(list)}});
+      });
 }
 
 Api::Made Api::operations(const Ask& ask) {

@@ -22,7 +22,21 @@ Bodies::Bodies(uv_loop_t& loop, core::Core& core, TurnClock& clock, BodyReads::D
       clock_(clock),
       reads_(loop, std::move(done), end_with),
       search_(loop, end_with),
+      notes_(
+          loop,
+          [this](const core::NoteRead& read, Result<std::vector<Note>> notes) {
+            on_notes(read, std::move(notes));
+          },
+          end_with),
       damage_(search_, *this) {}
+
+void Bodies::on_notes(const core::NoteRead& read, Result<std::vector<Note>> notes) {
+  if (!notes.ok()) {
+    log(Level::Error, "note.damaged",
+        {{"job", fmt::format("{}", read.job)}, {"error", notes.status().message()}});
+  }
+  core_.on_notes(read.ticket, std::move(notes));
+}
 
 bool Bodies::exists(JobId job) const {
   return core_.engine().view().tube_of_job(job) != nullptr;

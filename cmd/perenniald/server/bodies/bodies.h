@@ -7,6 +7,7 @@
 #include "cmd/perenniald/server/bodies/body_damage.h"
 #include "cmd/perenniald/server/bodies/body_reads.h"
 #include "cmd/perenniald/server/bodies/body_search.h"
+#include "cmd/perenniald/server/bodies/note_reads.h"
 
 namespace perennial::perenniald {
 
@@ -19,21 +20,24 @@ class Bodies final : private BodyDamage::Jobs {
   Bodies(uv_loop_t& loop, core::Core& core, TurnClock& clock, BodyReads::Done done);
 
   BodyReads& reads() { return reads_; }
+  NoteReads& notes() { return notes_; }
   BodySearch& search() { return search_; }
   BodyDamage& damage() { return damage_; }
   const BodyDamage& damage() const { return damage_; }
   // Whether anything is under way, for which the store must stay.
-  bool busy() const { return reads_.busy() || search_.busy(); }
+  bool busy() const { return reads_.busy() || search_.busy() || notes_.busy(); }
 
  private:
   bool exists(JobId job) const override;
   void on_lost(JobId job) override;
   void on_over() override;
+  void on_notes(const core::NoteRead& read, Result<std::vector<Note>> notes);
 
   core::Core& core_;
   TurnClock& clock_;
   BodyReads reads_;
   BodySearch search_;
+  NoteReads notes_;
   BodyDamage damage_;
 };
 

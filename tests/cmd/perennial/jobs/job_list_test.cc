@@ -29,7 +29,7 @@ TEST(JobList, SaysOfEachJobWhetherItIsParked) {
   EXPECT_THAT(to_json(list->rows[0]), testing::HasSubstr("\"parked\": false"));
   EXPECT_THAT(to_json(list->rows[1]), testing::HasSubstr("\"parked\": true"));
   EXPECT_THAT(to_json(list->rows[1]), testing::HasSubstr("\"state\": \"ready\""));
-  EXPECT_EQ(job_list_line(list->rows[1], false),
+  EXPECT_EQ(job_list_line(list->rows[1], {}, {}),
             "         7 parked            5    3s     -   60s       1,234        2        1\n");
 }
 
@@ -53,10 +53,10 @@ TEST(JobList, ALineFitsUnderTheHeading) {
   const auto list = parse_job_list(std::string("---\ncursor: 0\njobs:\n") + one_job);
   ASSERT_TRUE(list.ok());
   EXPECT_EQ(
-      job_list_heading(true) + job_list_line(list->rows[0], true),
+      job_list_heading({.tube = true}) + job_list_line(list->rows[0], {.tube = true}, {}),
       "        ID STATE           PRI   AGE  LEFT   TTR       BYTES RESERVES ATTEMPTS TUBE\n"
       "         7 ready             5    3s     -   60s       1,234        2        1 a-(b)\n");
-  EXPECT_EQ(job_list_heading(false).size(), job_list_line(list->rows[0], false).size());
+  EXPECT_EQ(job_list_heading({}).size(), job_list_line(list->rows[0], {}, {}).size());
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ TEST(Offline, ADirectoryOfAnOlderFormatIsServedAfterItsMigration) {
     };
     fs::copy(std::string(GOLDEN_DIR) + "/format_1/" + name, data, fs::copy_options::recursive);
     const std::string why =
-        "its format is 1, and this program reads and writes 2: run perennial migrate --data-dir " +
+        "its format is 1, and this program reads and writes 2 to 3: run perennial migrate "
+        "--data-dir " +
         data;
     const auto ended = server.start_and_wait();
     ASSERT_TRUE(ended.ok());
@@ -125,7 +126,9 @@ TEST(Offline, ADirectoryOfAnOlderFormatIsServedAfterItsMigration) {
     }
     const auto [would, planned] = run("migrate --dry-run --data-dir " + data);
     EXPECT_EQ(would, 0);
-    EXPECT_NE(planned.find("would run 0002_add_keys\n"), std::string::npos) << planned;
+    EXPECT_NE(planned.find("would run 0002_add_keys\nwould go from format 1 to format 2\n"),
+              std::string::npos)
+        << planned;
 
     const auto [code, said] = run("migrate --data-dir " + data);
     ASSERT_EQ(code, 0) << said;

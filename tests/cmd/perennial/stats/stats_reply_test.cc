@@ -116,8 +116,10 @@ void expect_shown(const Rows& rows, std::string (*table)(const StatsReply&),
 }
 
 TEST(StatsTable, ShowsEachKeyOfAJob) {
-  // The id is the title. There are no files, and the times are those of other keys.
-  const std::set<std::string_view> left_out = {"id", "file", "delay-ms", "ttr-ms", "time-left-ms"};
+  // The id is the title. There are no files, the times are those of other keys, and notes are shown
+  // themselves.
+  const std::set<std::string_view> left_out = {"id",     "file",         "delay-ms",
+                                               "ttr-ms", "time-left-ms", "notes"};
   expect_shown(wire::job_rows(), job_table, left_out);
   expect_shown(wire::job_more_rows(), job_table, left_out);
 }

@@ -135,6 +135,8 @@ kick-tube             F  F  F  F  A  F  F  | F  F  F  F  F  F  F
 drain                 F  F  F  F  F  F  A  | F  F  F  F  F  F  A
 undrain               F  F  F  F  F  F  A  | F  F  F  F  F  F  A
 list-clients          F  F  F  F  F  F  A  | F  F  F  F  F  F  A
+note                  N  N  N  N  A  N  N  | N  N  N  N  N  N  N
+list-notes            F  F  F  A  F  F  F  | F  F  F  N  F  F  F
 )";
 
 TEST(Access, OfEveryCommandVerbAndTubeIsAsWritten) {

@@ -391,6 +391,7 @@ TEST_F(ApiTest, LookingCountsAsNothing) {
   put("mail", "hello");
   const EngineStats before = harness_.core().engine().view().statistics();
   get_from("/api/v1/jobs/1/body");
+  get_from("/api/v1/jobs/1/notes");
   get_from("/api/v1/tubes/mail/jobs");
   const EngineStats after = harness_.core().engine().view().statistics();
   for (size_t row = 0; row < commands_count; ++row) {
@@ -432,6 +433,26 @@ TEST_F(ApiTest, AnswersAChangeWhenItIsDurable) {
   harness_.commit();
   EXPECT_TRUE(run(*answer));
   EXPECT_EQ(answer->take().status, Status::Created);
+}
+
+TEST_F(ApiTest, WritesAndShowsNotes) {
+  put("mail", "a");
+  EXPECT_EQ(get_from("/api/v1/jobs/1/notes").json(), (json{{"notes", json::array()}}));
+  EXPECT_EQ(change("POST", "/api/v1/jobs/1/notes", R"({"text":"the \u00e9"})").json()["noted"],
+            true);
+  const json notes = get_from("/api/v1/jobs/1/notes").json()["notes"];
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0]["number"], 1);
+  EXPECT_EQ(notes[0]["attempt"], 0);
+  EXPECT_EQ(notes[0]["user"], "");
+  EXPECT_EQ(notes[0]["text"], "the \xc3\xa9");
+  EXPECT_EQ(get_from("/api/v1/jobs/1").json()["notes"], 1);
+  const std::string long_text = R"({"text":")" + std::string(note_bytes_max + 1, 'x') + R"("})";
+  for (const std::string& body : {std::string("{}"), std::string(R"({"text":""})"), long_text})
+    EXPECT_EQ(change("POST", "/api/v1/jobs/1/notes", body).status, 400u);
+  EXPECT_EQ(change("POST", "/api/v1/jobs/2/notes", R"({"text":"x"})").status, 404u);
+  for (const char* const path : {"/api/v1/jobs/2/notes", "/api/v1/jobs/x/notes"})
+    EXPECT_EQ(get_from(path).status, 404u) << path;
 }
 
 TEST_F(ApiTest, ChangesOneJob) {

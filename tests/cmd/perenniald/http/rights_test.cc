@@ -109,6 +109,8 @@ const std::vector<Row>& commands() {
       {"drain", "drain\r\n", nothing, {Verb::Admin}},
       {"undrain", "undrain\r\n", nothing, {Verb::Admin}},
       {"list-clients", "list-clients\r\n", nothing, {Verb::Admin}},
+      {"note", "note {id} 3\r\nwhy\r\n", {Verb::Manage}},
+      {"list-notes", "list-notes {id}\r\n", {Verb::Inspect}},
   };
   return rows;
 }
@@ -139,6 +141,11 @@ std::vector<Row> written_requests() {
        .ask = "/api/v1/jobs/{id}",
        .on_tube = {Verb::Manage},
        .like = "delete {id}\r\n"},
+      {.name = "POST /api/v1/jobs/{id}/notes",
+       .ask = "/api/v1/jobs/{id}/notes",
+       .on_tube = {Verb::Manage},
+       .body = R"({"text":"why"})",
+       .like = "note {id} 3\r\nwhy\r\n"},
       {.name = "POST /api/v1/jobs/{id}/kick",
        .ask = "/api/v1/jobs/{id}/kick",
        .on_tube = {Verb::Manage},

@@ -52,6 +52,8 @@ class FakeLog final : public store::Log {
   uint64_t progress() const override { return 0; }
   void stop() override {}
 
+  // Puts a read of notes among what was given.
+  void take_read(JobId job) { given_.push_back("notes of " + std::to_string(job)); }
   // Commits everything that was appended. The caller then calls on_log_update() of the turn.
   void finish() {
     while (!batches_.empty()) finish_batch();
@@ -144,6 +146,7 @@ class TurnTest : public testing::Test, private Turn::Parts {
     return 1;
   }
   void read_body(const core::BodyRead& /*read*/) override { FAIL() << "all bodies are in memory"; }
+  void read_notes(const core::NoteRead& read) override { log_.take_read(read.job); }
   void before_append(const store::Batch& batch) override { announced_ = batch.index(); }
   void order_checkpoint() override {
     core_.checkpoints().freeze_point(clock_.now());
@@ -191,6 +194,19 @@ TEST_F(TurnTest, WhatWasWrittenDuringTheAppendIsAnsweredInTheSameTurn) {
   run_loop();
   EXPECT_THAT(given(), ElementsAre("batch 2"));
   EXPECT_EQ(received(1), "INSERTED 2\r\n");
+}
+
+// A later batch may delete what it reads.
+TEST_F(TurnTest, AReadOfNotesBeginsBeforeTheNextAppend) {
+  say(1, "note 1 3\r\nwhy\r\n");
+  run_loop();
+  finish();
+  run_loop();
+  ASSERT_EQ(received(1), "NOTED\r\n");
+  say(1, "list-notes 1\r\n");
+  say(2, "delete 1\r\n");
+  run_loop();
+  EXPECT_THAT(given(), ElementsAre("batch 2", "notes of 1", "batch 3"));
 }
 
 // A put has three operations.

@@ -40,7 +40,10 @@ export function JobScreen({id}) {
     ${error && !is_gone && html`<${Problem} error=${error} />`}
     <div class="columns">
       <section aria-label="Fields"><h2>Fields</h2><${Facts} class="list" facts=${facts(job)} /></section>
-      <div><${Body} id=${job.id} size=${job.body_bytes} /></div>
+      <div>
+        ${job.notes > 0 && html`<${Notes} id=${job.id} had=${job.notes} />`}
+        <${Body} id=${job.id} size=${job.body_bytes} />
+      </div>
     </div>`;
 }
 
@@ -74,6 +77,23 @@ function facts(job) {
 /** @param {NonNullable<Job['held_by']>} props */
 const Holder = ({id, address, user}) => html`<a href=${connection_href(id)}>connection ${id}</a> <span class="quiet">${
   user !== null && html`of <bdi>${visible_line(user)}</bdi> `}from <bdi class="name">${visible_line(address)}</bdi></span>`;
+
+/** Why attempts have failed, the newest first. @param {{id: string, had: number}} props */
+function Notes({id, had}) {
+  // Notes never change, but there may be one more.
+  const {value, error} = use_poll((signal) => get(`/jobs/${encodeURIComponent(id)}/notes`, signal), [id, had], {seconds: 0});
+  return html`
+    <section aria-labelledby="notes">
+      <div class="heading"><h2 id="notes">Notes</h2>${had > 3 && html`<span class="quiet">the last 3 of ${count(had)}</span>`}</div>
+      <${Problem} error=${error} />
+      ${value && html`<ol class="notes">${[...value.notes].reverse().map((/** @type {import('../types.js').Note} */ note) => html`
+        <li key=${note.number}>
+          <p class="quiet">Attempt ${count(note.attempt)}, <time datetime=${note.time}>${new Date(note.time).toLocaleString()}</time>${
+            note.user && html`, by <bdi>${visible_line(note.user)}</bdi>`}</p>
+          <pre class="body" dir="auto">${visible(note.text)}</pre>
+        </li>`)}</ol>`}
+    </section>`;
+}
 
 /** @typedef {'json'|'php'|'text'|'hex'} View @type {[View, string][]} */
 const views = [['json', 'JSON'], ['php', 'PHP'], ['text', 'Text'], ['hex', 'Hex']];
