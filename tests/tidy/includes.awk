@@ -71,7 +71,8 @@ BEGIN {
   own["cmd/perennial/users"] = "cmd/common cmd/common/tool engine/types"
   own["cmd/perennial/cluster"] = "cmd/common cmd/common/peer cmd/common/tool cmd/perennial/output cmd/perenniald/config store store/batch store/cluster store/etcd store/format store/offline store/types engine/types"
   own["cmd/perennial/offline"] = "cmd/common cmd/common/tool cmd/perennial/arguments cmd/perennial/checkpoints cmd/perennial/monitor cmd/perennial/output migrations store store/checkpoint store/offline store/salvage wire engine/types"
-  own["cmd/perennial/work"] = "cmd/common cmd/common/tool cmd/perennial/arguments cmd/perennial/output wire engine/types"
+  own["cmd/perennial/work/standard_error"] = "cmd/common engine/types"
+  own["cmd/perennial/work"] = "cmd/common cmd/common/tool cmd/perennial/arguments cmd/perennial/output cmd/perennial/work/standard_error wire engine/types"
   own["cmd/perennial"] = "cmd/common cmd/common/tool cmd/perennial-bench/command cmd/perennial/checkpoints cmd/perennial/cluster cmd/perennial/dump cmd/perennial/export cmd/perennial/jobs cmd/perennial/monitor cmd/perennial/offline cmd/perennial/stats cmd/perennial/tubes cmd/perennial/users cmd/perennial/work engine/types"
   own["tests"] = "*"
   # Only what feeds the engine includes it. Everybody else reads its view.

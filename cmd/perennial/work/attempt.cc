@@ -43,12 +43,13 @@ Ending not_started_ending(const std::vector<std::string>& command, const Status&
 }  // namespace
 
 Attempt::Attempt(const Settings& settings, const StopRequest& stop, const sigset_t& child_signals,
-                 ServerConnection& server, const Job& job)
+                 ServerConnection& server, const Job& job, Inlet* inlet)
     : settings_(settings),
       stop_(stop),
       child_signals_(child_signals),
       server_(server),
       job_(job),
+      inlet_(inlet),
       touch_at_(Clock::now() + touch_interval(settings, job)),
       held_until_(Clock::now() + std::chrono::seconds(job.ttr_s)),
       timeout_at_(settings.timeout ? Clock::now() + *settings.timeout : never),
@@ -58,21 +59,28 @@ Ending Attempt::run() {
   Result<Child> child = Child::start({.command = command_for(settings_.command, job_.id),
                                       .environment = environment_of(job_),
                                       .input = job_.body,
-                                      .signals = child_signals_});
+                                      .signals = child_signals_,
+                                      .has_error_pipe = inlet_ != nullptr});
   if (!child.ok()) return not_started_ending(settings_.command, child.status());
+  if (inlet_ != nullptr) errors_.emplace(child->take_error_pipe(), *inlet_);
   watch(*child);
   // What the command has started may go on after it, unless the command was killed.
   if (cause_ != Cause::Exited) child->signal(SIGKILL);
   const Child::End end = child->reap();
   if (!server_lost_ && touch_sent_at_) take_reply();
   if (lost_) cause_ = Cause::Lost;
-  return {.cause = cause_, .status = end.status, .signal = end.signal, .error = error_};
+  return {.cause = cause_,
+          .status = end.status,
+          .signal = end.signal,
+          .error = error_,
+          .last_errors = errors_ ? errors_->end() : std::string()};
 }
 
 void Attempt::watch(Child& child) {
   for (;;) {
     wait_for_event(child);
     if (reply_arrived_) take_reply();
+    if (errors_arrived_) errors_->on_event();
     if (child_ended_) return;
     if (lost_) kill(child, Cause::Lost);
     if (stop_asked_) kill(child, Cause::Stopped);
@@ -82,10 +90,11 @@ void Attempt::watch(Child& child) {
 
 void Attempt::wait_for_event(const Child& child) {
   // poll() passes over negative descriptors.
-  std::array<pollfd, 3> events = {
+  std::array<pollfd, 4> events = {
       {{.fd = child.fd(), .events = POLLIN, .revents = 0},
        {.fd = lost_ ? -1 : server_.fd(), .events = POLLIN, .revents = 0},
-       {.fd = stop_asked_ ? -1 : stop_.kill_fd(), .events = POLLIN, .revents = 0}}};
+       {.fd = stop_asked_ ? -1 : stop_.kill_fd(), .events = POLLIN, .revents = 0},
+       {.fd = errors_ ? errors_->fd() : -1, .events = POLLIN, .revents = 0}}};
   const auto next = std::min({touch_at_, held_until_, timeout_at_, sigkill_at_});
   const int count = ::poll(events.data(), events.size(), poll_ms(next));
   CHECK(count >= 0 || errno == EINTR);
@@ -93,6 +102,7 @@ void Attempt::wait_for_event(const Child& child) {
   child_ended_ = events[0].revents != 0;
   reply_arrived_ = events[1].revents != 0;
   if (events[2].revents != 0) stop_asked_ = true;
+  errors_arrived_ = events[3].revents != 0;
 }
 
 void Attempt::look_at_clock(Child& child) {

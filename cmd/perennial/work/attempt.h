@@ -10,6 +10,7 @@
 #include "cmd/perennial/work/child.h"
 #include "cmd/perennial/work/job.h"
 #include "cmd/perennial/work/settings.h"
+#include "cmd/perennial/work/standard_error/command_errors.h"
 #include "cmd/perennial/work/stop_request.h"
 
 namespace perennial::tool::work {
@@ -19,10 +20,11 @@ namespace perennial::tool::work {
 // longer reserved, because another worker may have it then.
 class Attempt {
  public:
-  // All of them outlive the attempt. REQUIRES: `server` has reserved the job, and no reply of it is
-  // outstanding.
+  // All of them outlive the attempt. `inlet` may be null: the command then has the worker's
+  // standard error, and its end is not kept. REQUIRES: `server` has reserved the job, and no reply
+  // of it is outstanding.
   Attempt(const Settings& settings, const StopRequest& stop, const sigset_t& child_signals,
-          ServerConnection& server, const Job& job);
+          ServerConnection& server, const Job& job, Inlet* inlet);
 
   // Returns when the command has ended. Afterwards no reply is outstanding, or the server is
   // given up: server_lost() is true, and the connection is of no use.
@@ -46,6 +48,8 @@ class Attempt {
   const sigset_t& child_signals_;
   ServerConnection& server_;
   const Job& job_;
+  Inlet* const inlet_;
+  std::optional<CommandErrors> errors_;
 
   Cause cause_ = Cause::Exited;
   std::string error_;
@@ -54,6 +58,7 @@ class Attempt {
   bool child_ended_ = false;
   bool stop_asked_ = false;
   bool reply_arrived_ = false;
+  bool errors_arrived_ = false;                     // Or were passed on.
   std::optional<Clock::time_point> touch_sent_at_;  // Of a touch without its reply.
   Clock::time_point touch_at_;
   Clock::time_point held_until_;  // The ttr after the last moment when the job was surely ours.

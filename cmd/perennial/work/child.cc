@@ -1,5 +1,6 @@
 #include "cmd/perennial/work/child.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -34,6 +35,22 @@ Result<common::Socket> input_file(std::string_view bytes) {
   return file;
 }
 
+struct ErrorPipe {
+  common::Socket read;  // Does not block.
+  common::Socket write;
+};
+
+Result<ErrorPipe> make_error_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    return common::system_error("make a pipe for the errors of the command");
+  ErrorPipe made{.read = common::Socket(ends[0]), .write = common::Socket(ends[1])};
+  // Each end has its own flags: the command's writes block.
+  if (::fcntl(made.read.fd(), F_SETFL, O_NONBLOCK) != 0)
+    return common::system_error("read the errors of the command");
+  return made;
+}
+
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -61,13 +78,15 @@ std::vector<std::string> environment_with(const std::vector<std::string>& added)
 // sends when the parent dies.
 class Exec {
  public:
-  Exec(const ChildSetup& setup, int input)
+  // `errors` is -1 if standard error is to be the worker's.
+  Exec(const ChildSetup& setup, int input, int errors)
       : command_(setup.command),
         environment_(environment_with(setup.environment)),
         arguments_(pointers_to(command_)),
         variables_(pointers_to(environment_)),
         signals_(setup.signals),
         input_(input),
+        errors_(errors),
         parent_(::getpid()) {}
 
   // Returns 0 when the program has taken over, or the error's number.
@@ -99,8 +118,9 @@ class Exec {
     by_default.sa_handler = SIG_DFL;
     ::sigaction(SIGPIPE, &by_default, nullptr);
     ::pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
-    if (::dup2(input_, STDIN_FILENO) >= 0)
-      ::execvpe(arguments_.front(), arguments_.data(), variables_.data());
+    const bool has_streams =
+        ::dup2(input_, STDIN_FILENO) >= 0 && (errors_ < 0 || ::dup2(errors_, STDERR_FILENO) >= 0);
+    if (has_streams) ::execvpe(arguments_.front(), arguments_.data(), variables_.data());
     const int error = errno;
     (void)!::write(to_parent, &error, sizeof error);
     ::_exit(status_not_found);
@@ -112,6 +132,7 @@ class Exec {
   const std::vector<char*> variables_;
   const sigset_t signals_;
   const int input_;
+  const int errors_;
   const pid_t parent_;
 };
 
@@ -121,8 +142,11 @@ Result<Child> Child::start(const ChildSetup& setup) {
   CHECK(!setup.command.empty());
   Result<common::Socket> input = input_file(setup.input);
   if (!input.ok()) return input.take_status();
+  Result<ErrorPipe> errors = ErrorPipe();
+  if (setup.has_error_pipe) errors = make_error_pipe();
+  if (!errors.ok()) return errors.take_status();
   pid_t pid = -1;
-  const int error = Exec(setup, input->fd()).run(pid);
+  const int error = Exec(setup, input->fd(), errors->write.fd()).run(pid);
   if (error != 0) {
     return not_started(setup.command.front(), error);
   }
@@ -130,14 +154,17 @@ Result<Child> Child::start(const ChildSetup& setup) {
   common::Socket pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (pidfd.fd() < 0) {
     const Status failed = common::system_error("watch the command");
-    Child(pid, common::Socket());  // Kills the command, which nobody could wait for.
+    // Kills the command, which nobody could wait for.
+    Child(pid, common::Socket(), common::Socket());
     return failed;
   }
-  return Child(pid, std::move(pidfd));
+  return Child(pid, std::move(pidfd), std::move(errors->read));
 }
 
 Child::Child(Child&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      pidfd_(std::move(other.pidfd_)),
+      error_pipe_(std::move(other.error_pipe_)) {}
 
 Child::~Child() {
   if (pid_ < 0) return;

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <signal.h>
@@ -17,12 +18,13 @@ struct ChildSetup {
   std::vector<std::string> environment;  // NAME=VALUE, added to the worker's own.
   std::string_view input;                // What it reads from standard input.
   sigset_t signals;                      // The signals that are blocked in it.
+  bool has_error_pipe = false;           // Its standard error is a pipe, else the worker's.
 };
 
 // A command that runs as a child process, in a process group of its own, so that a signal reaches
-// its children, too. Standard output and standard error are the worker's. Killed and reaped at the
-// latest when this object goes, or when this process dies: the kernel kills it then, though not its
-// own children. REQUIRES: the thread that starts it reaps it.
+// its children, too. Standard output is the worker's. Killed and reaped at the latest when this
+// object goes, or when this process dies: the kernel kills it then, though not its own children.
+// REQUIRES: the thread that starts it reaps it.
 class Child {
  public:
   // The failures of a program that cannot be started: see not_started(). Io: the system is
@@ -35,6 +37,9 @@ class Child {
 
   // A descriptor that is readable when the command has ended.
   int fd() const { return pidfd_.fd(); }
+  // The end for reading of the pipe that is its standard error, which does not block. None without
+  // has_error_pipe, and after the first call.
+  common::Socket take_error_pipe() { return std::exchange(error_pipe_, common::Socket()); }
   // To the whole group. REQUIRES: not yet reaped.
   void signal(int number) const;
 
@@ -46,10 +51,12 @@ class Child {
   End reap();
 
  private:
-  Child(pid_t pid, common::Socket pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  Child(pid_t pid, common::Socket pidfd, common::Socket error_pipe)
+      : pid_(pid), pidfd_(std::move(pidfd)), error_pipe_(std::move(error_pipe)) {}
 
   pid_t pid_;  // -1: reaped.
   common::Socket pidfd_;
+  common::Socket error_pipe_;
 };
 
 }  // namespace perennial::tool::work

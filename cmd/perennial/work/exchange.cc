@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <limits>
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -12,7 +13,6 @@
 #include <sys/socket.h>
 
 #include "cmd/common/tool/requests.h"
-#include "wire/command_line.h"
 
 namespace perennial::tool::work {
 namespace {
@@ -24,6 +24,8 @@ constexpr std::chrono::seconds silence_max{45};
 // After DEADLINE_SOON: a job is about to time out, and none is ready.
 constexpr milliseconds retry_pause{100};
 constexpr std::string_view crlf = "\r\n";
+// A note and the command behind it are read, and so sent, together.
+constexpr size_t seat_read_bytes = note_bytes_max + 1024;
 
 bool has_payload(const wire::ClientReply& reply) {
   const ReplyShape shape = row_of(reply.word).shape;
@@ -175,20 +177,20 @@ void Exchange::answer(const Request& request, const wire::ClientReply& reply) {
 
 bool Exchange::read_seat(SeatId id) {
   Seat& seat = seats_.at(id);
-  std::array<char, 1024> bytes;
+  std::array<char, seat_read_bytes> bytes;
   const ssize_t count = ::recv(seat.socket.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (count == 0) return false;
-  seat.input.append(bytes.data(), static_cast<size_t>(count));
-  for (size_t end = seat.input.find(crlf); end != std::string::npos; end = seat.input.find(crlf)) {
-    on_line(id, seat.input.substr(0, end));
-    seat.input.erase(0, end + crlf.size());
+  std::span<const char> rest(bytes.data(), static_cast<size_t>(count));
+  while (!rest.empty()) {
+    const wire::Step step = seat.parser->feed(rest);
+    rest = rest.subspan(step.consumed);
+    if (step.command) on_command(id, *step.command);
   }
   return true;
 }
 
-void Exchange::on_line(SeatId id, std::string_view line) {
-  const Command command = wire::parse_command_line(line, ExtensionSet::all());
+void Exchange::on_command(SeatId id, const Command& command) {
   if (const auto* const reserve = std::get_if<ReserveWithTimeout>(&command)) {
     seats_.at(id).waits_until = Clock::now() + std::chrono::seconds(reserve->timeout_s);
     seats_.at(id).is_asked_for = false;

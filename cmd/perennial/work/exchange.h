@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "cmd/common/socket.h"
 #include "cmd/common/tool/server_connection.h"
 #include "engine/types/extension.h"
+#include "engine/types/note.h"
+#include "wire/parser.h"
 
 namespace perennial::tool::work {
 
@@ -41,7 +44,8 @@ class Exchange {
 
   struct Seat {
     common::Socket socket;
-    std::string input = {};                     // A line that is not complete.
+    // Of its commands. None has a body but notes.
+    std::unique_ptr<wire::Parser> parser = std::make_unique<wire::Parser>(note_bytes_max);
     std::optional<TimePoint> waits_until = {};  // The runner has asked for a job,
     bool is_asked_for = false;                  // and the server was asked for it.
     std::optional<JobId> job = {};              // What it has reserved.
@@ -70,7 +74,7 @@ class Exchange {
   void answer(const Request& request, const wire::ClientReply& reply);
   // False: the runner has left.
   bool read_seat(SeatId id);
-  void on_line(SeatId id, std::string_view line);
+  void on_command(SeatId id, const Command& command);
   void leave(SeatId id);
 
   void request(const Command& command, Request::Kind kind, SeatId seat = 0, bool ends_job = false);

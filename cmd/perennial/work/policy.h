@@ -49,6 +49,7 @@ struct Ending {
   int status = 0;          // What the command exited with, from 0 to 255.
   int signal = 0;          // The signal that ended it; then `status` means nothing. 0 is none.
   std::string error = {};  // Why it was not started, or how the job was lost. For people.
+  std::string last_errors = {};  // The end of what it wrote to standard error, if that is kept.
 };
 
 enum class Outcome : uint8_t { Deleted, Released, Buried, Lost };

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <poll.h>
@@ -17,19 +18,21 @@
 #include "cmd/perennial/work/multiplexer.h"
 #include "cmd/perennial/work/runner.h"
 #include "cmd/perennial/work/shared.h"
+#include "cmd/perennial/work/standard_error/relay.h"
 
 namespace perennial::tool::work {
 namespace {
 
 class Pool {
  public:
-  // `multiplexer` may be null.
+  // `multiplexer` and `relay` may be null.
   Pool(const Settings& settings, const BlockedSignals& signals, Shared& shared,
-       Multiplexer* multiplexer, common::Socket ended)
+       Multiplexer* multiplexer, Relay* relay, common::Socket ended)
       : settings_(settings),
         signals_(signals),
         shared_(shared),
         multiplexer_(multiplexer),
+        relay_(relay),
         ended_(std::move(ended)) {}
 
   Result<int> run() {
@@ -51,9 +54,19 @@ class Pool {
   using Clock = std::chrono::steady_clock;
 
   void run_one(Result<int>& result) {
-    result = Runner(settings_, shared_, multiplexer_, signals_.before()).run();
+    result = run_runner();
     if (!result.ok() || *result != common::exit_clean) shared_.stop().finish();
     CHECK(::eventfd_write(ended_.fd(), 1) == 0);
+  }
+
+  Result<int> run_runner() {
+    std::optional<Inlet> inlet;
+    if (relay_ != nullptr) {
+      Result<Inlet> made = Inlet::make(*relay_);
+      if (!made.ok()) return made.take_status();
+      inlet.emplace(made.take());
+    }
+    return Runner(settings_, shared_, multiplexer_, signals_.before(), std::move(inlet)).run();
   }
 
   void wait_for_runners() {
@@ -97,6 +110,7 @@ class Pool {
   const BlockedSignals& signals_;
   Shared& shared_;
   Multiplexer* const multiplexer_;
+  Relay* const relay_;
   const common::Socket ended_;        // An eventfd that counts the runners that have ended.
   std::vector<Result<int>> results_;  // One for each runner, written by its thread before it ends.
   bool stopping_ = false;
@@ -119,7 +133,11 @@ Result<int> run_pool(const Settings& settings, LogFormat format) {
     if (!made.ok()) return made.take_status();
     multiplexer = made.take();
   }
-  return Pool(settings, *signals, shared, multiplexer.get(), std::move(ended)).run();
+  std::optional<Relay> relay;
+  if (settings.notes) relay.emplace();
+  return Pool(settings, *signals, shared, multiplexer.get(), relay ? &*relay : nullptr,
+              std::move(ended))
+      .run();
 }
 
 }  // namespace perennial::tool::work

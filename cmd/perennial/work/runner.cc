@@ -8,6 +8,7 @@
 #include "cmd/common/exit_codes.h"
 #include "cmd/common/tool/requests.h"
 #include "cmd/perennial/work/attempt.h"
+#include "cmd/perennial/work/note_text.h"
 #include "cmd/perennial/work/program.h"
 
 namespace perennial::tool::work {
@@ -138,19 +139,26 @@ Result<std::optional<Job>> Runner::describe(JobId id, std::string body) {
 
 int Runner::work_on(const Job& job) {
   const auto begun = Clock::now();
-  Attempt attempt(settings_, shared_.stop(), child_signals_, *server_, job);
+  const bool notes = inlet_ && allowed_.allows(Extension::Notes);
+  Attempt attempt(settings_, shared_.stop(), child_signals_, *server_, job,
+                  notes ? &*inlet_ : nullptr);
   Ending ending = attempt.run();
   const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - begun);
   if (attempt.server_lost()) server_.reset();
   Verdict verdict = judge(settings_.policy, ending, job.failures_before);
   if (verdict.outcome != Outcome::Lost) conclude(job, verdict, ending);
+  // The line comes behind what the command has written.
+  if (inlet_) inlet_->wait();
   shared_.log(job_fields(job, verdict, ending, took));
   return ending.cause == Cause::NoProgram ? ending.status : common::exit_clean;
 }
 
 void Runner::conclude(const Job& job, Verdict& verdict, Ending& ending) {
   const bool is_counted = !is_without_blame(ending.cause) || !allowed_.allows(Extension::Attempts);
-  const Result<wire::ClientReply> reply = server_->ask(command_of(job, verdict, is_counted));
+  const bool notes = inlet_ && allowed_.allows(Extension::Notes) && is_failure(ending);
+  const Result<wire::ClientReply> reply =
+      tell(job, command_of(job, verdict, is_counted),
+           notes ? note_text(ending, settings_.timeout) : std::string());
   if (reply.ok() && reply->is(success_of(verdict.outcome))) return;
   if (reply.ok() && reply->is(Word::Buried)) {
     verdict = {.outcome = Outcome::Buried};
@@ -161,6 +169,30 @@ void Runner::conclude(const Job& job, Verdict& verdict, Ending& ending) {
   ending.error = reply.ok() ? unexpected(*reply, "the job is not reserved").message()
                             : reply.status().message();
   if (!reply.ok() || !reply->is(Word::NotFound)) server_.reset();
+}
+
+// A note that is refused changes nothing else: it is the job that counts. The answer to the command
+// says as well that the job is gone.
+Result<wire::ClientReply> Runner::tell(const Job& job, const Command& command, std::string note) {
+  const bool notes = !note.empty();
+  if (notes) {
+    const auto bytes = static_cast<uint32_t>(note.size());
+    server_->add(NoteJob{.id = job.id, .bytes = bytes, .text = std::move(note)});
+  }
+  server_->add(command);
+  if (notes) {
+    Result<wire::ClientReply> noted = server_->receive();
+    if (!noted.ok()) return noted;
+    if (!noted->is(Word::Noted) && !noted->is(Word::NotFound)) {
+      inlet_->wait();  // The line comes behind what the command has written.
+      shared_.log({{"level", "warning"},
+                   {"at", "work.no_note"},
+                   {"job", job.id},
+                   {"tube", job.tube},
+                   {"error", unexpected(*noted, "note").message()}});
+    }
+  }
+  return server_->receive();
 }
 
 Status Runner::wait_to_connect(Status failure) {

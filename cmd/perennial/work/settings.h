@@ -24,6 +24,7 @@ struct Settings {
   std::optional<std::chrono::seconds> retry = {};    // None: waits for the server without end.
   std::optional<uint64_t> jobs_max = {};             // None: no limit.
   bool drain = false;                                // Ends when there is no ready job.
+  bool notes = true;  // A command that fails leaves a note, if the server takes notes.
 };
 
 }  // namespace perennial::tool::work

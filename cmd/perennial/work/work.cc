@@ -61,6 +61,7 @@ std::vector<Flag> flags_of(WorkOptions& options) {
            &options.log,
            false,
            {"logfmt", "json"}},
+          {"--no-notes", "", "Leave no note at a job that failed", &options.no_notes},
           {"--dry-run", "", "Print what would run, and reserve nothing", &options.dry_run},
       });
 }
@@ -89,7 +90,8 @@ Result<work::Settings> work_settings(const WorkOptions& options) {
       .touch = options.touch,
       .retry = options.retry,
       .jobs_max = options.once ? std::optional<uint64_t>(1) : options.max,
-      .drain = options.drain};
+      .drain = options.drain,
+      .notes = !options.no_notes};
 }
 
 Result<int> run_worker(const WorkOptions& options) {
@@ -145,7 +147,17 @@ Subcommand work_command() {
           "but "
           "not what they have started.\n\n"
           "Each job that has ended is a line on standard error, with its outcome: deleted, "
-          "released, buried or lost. What commands write goes where the worker's output goes.",
+          "released, buried or lost. What commands write goes where the worker's output goes.\n\n"
+          "Where the server has the extension notes, a command that fails leaves a note at its "
+          "job: "
+          "what has happened, such as 'exit 3', and the last 2 KiB that it wrote to standard "
+          "error. "
+          "Everybody who may inspect the tube can read it, so a command must not write secrets "
+          "there, or --no-notes must be given. Standard error of the command is a pipe to the "
+          "worker then, which passes everything on; what the command has left running gets SIGPIPE "
+          "when it writes there after the command has ended. With --no-notes, and on other "
+          "servers, it is that of the worker. Only failures are noted: no job that was given back "
+          "because the worker ends, and none that was lost.",
       .examples =
           "  perennial work --tube mail --jobs 4 -- ./send-mail\n"
           "  perennial work --tube mail --tries 5 --bury-on 65 --timeout 1m -- ./send-mail --id "

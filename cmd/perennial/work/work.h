@@ -27,6 +27,7 @@ struct WorkOptions {
   bool once = false;
   bool drain = false;
   bool dry_run = false;
+  bool no_notes = false;
   std::optional<std::chrono::seconds> retry = {};
   std::string log = "logfmt";
 };

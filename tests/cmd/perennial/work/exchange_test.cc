@@ -115,6 +115,27 @@ TEST_F(ExchangeTest, AJobOfARunnerThatLeavesIsGivenBack) {
   EXPECT_EQ(server_->heard(), "");
 }
 
+// Its text is no command, and the release behind it goes along.
+TEST_F(ExchangeTest, ANoteIsPassedOnWithTheReleaseBehindIt) {
+  const std::string text = "exit 3\r\nreserve-with-timeout 0\r\n" + std::string(2000, 'x');
+  begin({{"reserve-batch 1 ", "RESERVED_BATCH 1\r\nRESERVED 5 1\r\na\r\n"},
+         {"note 5 " + std::to_string(text.size()), ""},
+         {"exit 3", ""},
+         {"reserve-with-timeout 0", ""},
+         {std::string(2000, 'x'), ""},
+         {"release 5 7 10", "NOTED\r\nRELEASED\r\n"}});
+  ServerConnection one = sit_down();
+  say(one, ReserveWithTimeout{30});
+  ASSERT_TRUE(turn(2).ok());
+  EXPECT_EQ(heard(one), "RESERVED 5 1 a");
+  one.add(NoteJob{.id = 5, .bytes = static_cast<uint32_t>(text.size()), .text = text});
+  say(one, Release{.id = 5, .priority = uint32_t{7}, .delay_s = 10, .delay_rest_ns = 0});
+  ASSERT_TRUE(turn(2).ok());
+  EXPECT_EQ(heard(one), "NOTED ");
+  EXPECT_EQ(heard(one), "RELEASED ");
+  EXPECT_EQ(server_->heard(), "");
+}
+
 TEST_F(ExchangeTest, ARunnerThatDoesNotWaitIsToldThatThereIsNoJob) {
   begin({{"reserve-batch 1 0 abort:yes", "RESERVED_BATCH 0\r\n"}});
   ServerConnection one = sit_down();
