@@ -1,6 +1,7 @@
 """Producers and workers of a cluster, and a ledger of what they were told."""
 
 import random
+import re
 import socket
 import threading
 import time
@@ -81,6 +82,8 @@ class Ledger:
         self.perhaps_stored = set()  # Bodies whose put had no answer.
         self.deleted = set()
         self.perhaps_deleted = set()
+        self.notes = {}  # Of each job: how many notes were answered NOTED, how many not, and the text of the last one.
+        self.notes_seen = 0
         self.faults = []
         self.last_stored_at = 0.0
 
@@ -106,6 +109,26 @@ class Ledger:
         with self.lock:
             self.deleted.add(job)
 
+    def on_noted(self, job, text, answered):
+        with self.lock:
+            noted, perhaps, last = self.notes.get(job, (0, 0, b""))
+            self.notes[job] = (noted + 1, perhaps, text) if answered else (noted, perhaps + 1, last)
+
+    def on_notes_listed(self, job, yaml):
+        """`yaml`: what `list-notes` says of a job that the client has reserved."""
+        numbers = [int(number) for number in re.findall(rb"number: (\d+)", yaml)]
+        count = numbers[-1] if numbers else 0
+        with self.lock:
+            noted, perhaps, last = self.notes.get(job, (0, 0, b""))
+            if not noted <= count <= noted + perhaps:
+                self.faults.append(f"job {job} has {count} notes, {noted} were answered and {perhaps} not")
+            if numbers != list(range(max(1, count - 2), count + 1)):
+                self.faults.append(f"job {job} shows the notes {numbers}")
+            if noted and not perhaps and last not in yaml:
+                self.faults.append(f"job {job} shows {yaml}, and not {last}")
+            self.notes[job] = (count, 0, last)
+            self.notes_seen += len(numbers)
+
     def judge(self, found):
         """`found`: the body of each job that is there in the end."""
         for job, body in self.stored.items():
@@ -125,10 +148,15 @@ class Ledger:
 
 
 class Load:
-    """Threads that put, and threads that reserve and delete, until stop()."""
+    """Threads that put, and threads that reserve and delete, until stop().
 
-    def __init__(self, addresses, producers=4, workers=3):
+    With `notes` a worker leaves one at each fifth job, releases half of those, and looks at the notes of every job
+    that it gets: those that were answered are there, in their order. Blind to: notes of two clients at once.
+    """
+
+    def __init__(self, addresses, producers=4, workers=3, notes=False):
         self.addresses = addresses
+        self.notes = notes
         self.ledger = Ledger()
         self.stopping = threading.Event()
         runs = [self._produce] * producers + [self._work] * workers
@@ -181,6 +209,8 @@ class Load:
         self.ledger.on_reserved(job, client.body(int(answer[2])))
         if random.random() < 0.5:
             time.sleep(random.random() * 0.01)
+        if self.notes and self._is_noted_and_released(client, job):
+            return
         try:
             answer = client.ask(b"delete %d\r\n" % job)
         except Closed:
@@ -191,6 +221,32 @@ class Load:
             self.ledger.on_deleted(job)
         else:
             self.ledger.fault(f"delete of a reserved job was answered {answer}")
+
+
+    def _is_noted_and_released(self, client, job):
+        answer = client.ask(b"list-notes %d\r\n" % job)
+        if answer[0] != b"OK":
+            self.ledger.fault(f"list-notes of a reserved job was answered {answer}")
+            return False
+        self.ledger.on_notes_listed(job, client.body(int(answer[1])))
+        if random.random() > 0.2:
+            return False
+        text = b"note of %d, %d" % (job, random.randrange(1 << 60))
+        try:
+            answer = client.ask(b"note %d %d\r\n%s\r\n" % (job, len(text), text))
+        except Closed:
+            self.ledger.on_noted(job, text, answered=False)
+            raise
+        if answer[0] == b"NOTED":
+            self.ledger.on_noted(job, text, answered=True)
+        elif answer[0] not in (b"DENIED", b"OUT_OF_MEMORY"):
+            self.ledger.fault(f"note was answered {answer}")
+        if random.random() < 0.5:
+            return False
+        answer = client.ask(b"release %d 0 0\r\n" % job)
+        if answer[0] != b"RELEASED":
+            self.ledger.fault(f"release of a reserved job was answered {answer}")
+        return True
 
 
 def all_jobs(addresses):

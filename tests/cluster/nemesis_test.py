@@ -6,7 +6,7 @@ CLUSTER_FAULTS names some of them, separated by commas, which are then the only 
 version, which then runs beside this one; times are only printed then, since it may have faults of its own. As root each process is on a
 machine of its own (network.py), with a disk that can be full; otherwise processes fail, and the network does not.
 
-Fields: bodies, and in a second load delays, expiries, keys, pauses, tries and rates (timed_load.py), which knows the time. Doors: the
+Fields: bodies, notes, and in a second load delays, expiries, keys, pauses, tries and rates (timed_load.py), which knows the time. Doors: the
 ports for clients of all nodes. Blind to: two faults at once, but for those that are named so; TLS of clients, of etcd and HTTP; errors
 of time below the bounds of timed_load.py; two nodes that are damaged at once.
 """
@@ -587,7 +587,7 @@ class Nemesis(unittest.TestCase):
     def test_nothing_acknowledged_is_lost(self):
         jobs = self.begin()
         faults = Faults(jobs, self.random)
-        load = Load(jobs.addresses)
+        load = Load(jobs.addresses, notes=not OLD_PERENNIALD)
         self.addCleanup(load.stop)
         timed = TimedLoad(jobs.addresses, print if OLD_PERENNIALD else load.ledger.fault)
         self.addCleanup(timed.stop)
@@ -633,6 +633,8 @@ class Nemesis(unittest.TestCase):
         for number, content in enumerate(contents):
             self.assertEqual(content, contents[0], f"n{number} and n0 hold different rows (C3)")
         self.assertGreater(stored, 100)
+        if not OLD_PERENNIALD:
+            self.assertGreater(load.ledger.notes_seen, 100)
 
 
 if __name__ == "__main__":

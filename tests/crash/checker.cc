@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "engine/types/note.h"
 #include "tests/support/reply_text.h"
+#include "wire/client.h"
 
 namespace perennial::crash {
 
@@ -40,7 +43,7 @@ bool parse_state(std::string_view name, JobState& out) {
 
 Status Checker::check(const support::ServerProcess& server) {
   support::ClientSocket client = server.connect();
-  found_ = 0;
+  found_ = notes_found_ = 0;
   states_ = {};
   delays_ending_ = 0;
   in_tube_.assign(ledger_.tubes().size(), 0);
@@ -122,14 +125,25 @@ Status Checker::walk(support::ClientSocket& client) {
 
 Status Checker::check_some(support::ClientSocket& client, const std::vector<Job*>& jobs) {
   std::string lines;
-  for (const Job* job : jobs) lines += fmt::format("peek {0}\r\nstats-job {0}\r\n", job->id);
+  const auto has_notes = [](const Job& job) {
+    return !job.notes.empty() || !job.sent_note.empty();
+  };
+  for (const Job* job : jobs) {
+    lines += fmt::format("peek {0}\r\nstats-job {0}\r\n", job->id);
+    if (has_notes(*job)) lines += fmt::format("list-notes {}\r\n", job->id);
+  }
   if (Status s = client.send(lines); !s.ok()) return s;
   for (Job* job : jobs) {
     Result<std::string> peeked = client.read_reply();
     if (!peeked.ok()) return peeked.take_status().with("peek");
     Result<std::string> stats = client.read_reply();
     if (!stats.ok()) return stats.take_status().with("stats-job");
+    Result<std::string> notes = std::string();
+    if (has_notes(*job)) notes = client.read_reply();
+    if (!notes.ok()) return notes.take_status().with("list-notes");
     if (Status s = check_job(*job, *peeked, *stats); !s.ok()) return s;
+    if (!has_notes(*job)) continue;
+    if (Status s = check_notes(*job, *stats, *notes); !s.ok()) return s;
   }
   return {};
 }
@@ -162,6 +176,28 @@ Status Checker::check_job(Job& job, std::string_view peeked, std::string_view st
   if (job.outcomes.size() > 1) job.history.push_back("after the crash: " + describe(seen));
   job.live = seen;
   job.outcomes = {seen};
+  return {};
+}
+
+// The notes are those that were acknowledged, and perhaps the one that was not answered.
+Status Checker::check_notes(Job& job, std::string_view stats, std::string_view listed) {
+  const std::string sent = std::exchange(job.sent_note, {});
+  if (!job.live.exists) {
+    return listed == "NOT_FOUND\r\n" ? Status() : surprise(job, "is gone, and has notes");
+  }
+  const uint64_t count = yaml_number(stats, "notes");
+  if (count == job.notes.size() + 1 && !sent.empty()) job.notes.push_back(sent);
+  if (count != job.notes.size()) return surprise(job, fmt::format("counts {} notes", count));
+  const auto found = wire::parse_notes(body_in(listed));
+  if (!found) return surprise(job, fmt::format("has unreadable notes: {}", listed));
+  if (found->size() != std::min<size_t>(count, notes_max))
+    return surprise(job, fmt::format("shows {} notes of {}", found->size(), count));
+  for (const wire::ToldNote& note : *found) {
+    const bool is_known = 0 < note.number && note.number <= count;
+    if (!is_known || note.text != job.notes[note.number - 1])
+      return surprise(job, fmt::format("has another note {}: {}", note.number, note.text));
+  }
+  notes_found_ += found->size();
   return {};
 }
 

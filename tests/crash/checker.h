@@ -22,6 +22,7 @@ class Checker {
   Status check(const support::ServerProcess& server);
 
   size_t found() const { return found_; }
+  size_t notes_found() const { return notes_found_; }
 
  private:
   // Finds the ids of puts that were not answered, among those that they may have received.
@@ -32,6 +33,7 @@ class Checker {
   Status walk(support::ClientSocket& client);
   Status check_some(support::ClientSocket& client, const std::vector<Job*>& jobs);
   Status check_job(Job& job, std::string_view peeked, std::string_view stats);
+  Status check_notes(Job& job, std::string_view stats, std::string_view listed);
   Status check_tube(support::ClientSocket& client, size_t index);
   Status check_sums(support::ClientSocket& client);
   size_t unanswered_puts();
@@ -42,6 +44,7 @@ class Checker {
 
   // Figures of the latest check.
   size_t found_ = 0;
+  size_t notes_found_ = 0;
   std::array<size_t, 4> states_{};
   size_t delays_ending_ = 0;  // Jobs that may become ready before the sums are read.
   std::vector<size_t> in_tube_;

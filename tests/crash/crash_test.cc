@@ -106,8 +106,9 @@ TEST_P(Crash, LosesNothingAcknowledged) {
                         << "\nserver said:\n"
                         << server.stderr_text();
   }
-  fmt::print("{} jobs sent, {} there at the end; acknowledged of each verb: {}\n",
-             ledger.jobs().size(), checker.found(), fmt::join(load.done(), " "));
+  fmt::print("{} jobs sent, {} there at the end with {} notes; acknowledged of each verb: {}\n",
+             ledger.jobs().size(), checker.found(), checker.notes_found(),
+             fmt::join(load.done(), " "));
   // A verb that is never executed would not be tested.
   for (size_t done : load.done()) EXPECT_GT(done, 0U);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -33,7 +34,7 @@ constexpr std::array shares = {
     Share{Verb::Put, 30},     Share{Verb::Reserve, 25}, Share{Verb::ReserveJob, 3},
     Share{Verb::Release, 12}, Share{Verb::Bury, 8},     Share{Verb::Touch, 2},
     Share{Verb::KickJob, 5},  Share{Verb::Kick, 1},     Share{Verb::Delete, 20},
-    Share{Verb::Pause, 1},
+    Share{Verb::Pause, 1},    Share{Verb::Note, 6},
 };
 
 Verb pick_verb(std::minstd_rand& random) {
@@ -67,6 +68,8 @@ std::string_view success_word(Verb verb) {
       return "DELETED";
     case Verb::Pause:
       return "PAUSED";
+    case Verb::Note:
+      return "NOTED";
   }
   return {};
 }
@@ -172,6 +175,8 @@ bool Load::choose(size_t index, Sent& out) {
       return choose_kick(out);
     case Verb::Pause:
       return choose_pause(out);
+    case Verb::Note:
+      return choose_note(out);
     case Verb::Release:
     case Verb::Bury:
     case Verb::Touch:
@@ -203,7 +208,10 @@ bool Load::choose_holders(size_t index, Sent& out) {
   const JobId id = out.job->id;
   const uint32_t priority = pick_priority();
   const uint32_t delay = pick_delay();
-  if (out.verb == Verb::Touch) out.line = fmt::format("touch {}", id);
+  if (out.verb == Verb::Touch) {
+    out.changes = false;
+    out.line = fmt::format("touch {}", id);
+  }
   if (out.verb == Verb::Delete) out.line = fmt::format("delete {}", id);
   if (out.verb == Verb::Bury) {
     out.after = becomes(JobState::Buried, priority);
@@ -247,10 +255,25 @@ bool Load::choose_pause(Sent& out) {
   return true;
 }
 
+// Any job, whoever holds it. Some texts are long, so that a batch has notes of very different
+// sizes.
+bool Load::choose_note(Sent& out) {
+  out.job = pick_job([](const Job&) { return true; });
+  if (out.job == nullptr) return false;
+  Job& job = *out.job;
+  const std::string text =
+      fmt::format("note {} of {}", job.notes.size() + 1, ledger_.body(job).substr(0, 64));
+  job.sent_note = text + std::string(pick(8) == 0 ? pick(4'000) : 0, '.');
+  out.changes = false;
+  out.line = fmt::format("note {} {}", job.id, job.sent_note.size());
+  return true;
+}
+
 Status Load::send(size_t index, Sent sent) {
   Connection& connection = connections_[index];
   std::string bytes = sent.line + "\r\n";
   if (sent.verb == Verb::Put) bytes += ledger_.body(*sent.job) + "\r\n";
+  if (sent.verb == Verb::Note) bytes += sent.job->sent_note + "\r\n";
   if (sent.verb == Verb::Kick) ledger_.tubes()[sent.tube].kicking = true;
   if (sent.job != nullptr) {
     sent.job->busy = true;
@@ -314,6 +337,9 @@ Status Load::on_done(size_t index, const Sent& sent, std::string_view reply) {
   Tube& tube = ledger_.tubes()[sent.tube];
   switch (sent.verb) {
     case Verb::Touch:
+      return {};
+    case Verb::Note:
+      sent.job->notes.push_back(std::exchange(sent.job->sent_note, {}));
       return {};
     case Verb::Reserve:
     case Verb::ReserveJob:
@@ -381,7 +407,7 @@ void Load::on_lost(const Sent& sent) {
     job->outcomes.push_back(becomes(JobState::Ready, job->live.priority));
   if (sent.job == nullptr) return;
   sent.job->history.push_back("no reply: the server was killed");
-  if (sent.verb != Verb::Touch) sent.job->outcomes.push_back(sent.after);
+  if (sent.changes) sent.job->outcomes.push_back(sent.after);
 }
 
 // ---- Selection of jobs.

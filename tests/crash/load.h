@@ -15,14 +15,27 @@ using support::Job;
 using support::Ledger;
 using support::Outcome;
 
-enum class Verb { Put, Reserve, ReserveJob, Release, Bury, Touch, KickJob, Kick, Delete, Pause };
-inline constexpr size_t verbs_count = 10;
+enum class Verb {
+  Put,
+  Reserve,
+  ReserveJob,
+  Release,
+  Bury,
+  Touch,
+  KickJob,
+  Kick,
+  Delete,
+  Pause,
+  Note
+};
+inline constexpr size_t verbs_count = 11;
 
 // A command that was sent and is not answered yet.
 struct Sent {
   Verb verb;
   std::string line = {};  // As sent, without the body.
   Job* job = nullptr;     // Null for commands that name no job: reserve, kick, pause-tube.
+  bool changes = true;    // Whether the command changes what `after` says.
   Outcome after = {};     // The outcome for the job if the command is executed.
   size_t tube = 0;
   uint32_t seconds = 0;           // The seconds of a pause.
@@ -67,6 +80,7 @@ class Load {
   bool choose_anyones(Sent& out);
   bool choose_kick(Sent& out);
   bool choose_pause(Sent& out);
+  bool choose_note(Sent& out);
 
   Status send_some(size_t index);
   Status send(size_t index, Sent sent);

@@ -41,6 +41,10 @@ struct Job {
   // Its body lies in a damaged block: whoever reads it is told so, and the job is buried.
   bool is_damaged = false;
 
+  // The texts of its notes, oldest first; and of one that was sent and not answered, or empty.
+  std::vector<std::string> notes = {};
+  std::string sent_note = {};
+
   // The possible states after a crash. There are several only if the last command was not
   // acknowledged or caused a recoverable transition.
   std::vector<Outcome> outcomes = {Outcome{}};
