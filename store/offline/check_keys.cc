@@ -81,39 +81,13 @@ bool KeyCheck::is_held_by(const JobRow& job, const KeyStored& stored) const {
 
 }  // namespace
 
-JobRows::JobRows(const Database& db) {
-  for (size_t place = 0; place < rows_.size(); ++place) {
-    rows_[place].reset(db->NewIterator({}, db.family(job_states[place])));
-  }
-}
-JobRows::~JobRows() = default;
-
-std::optional<std::string_view> JobRows::find(size_t place, std::string_view key,
-                                              bool& is_unknown) {
-  rocksdb::Iterator& row = *rows_[place];
-  row.Seek(slice(key));
-  if (!row.status().ok()) is_unknown = true;
-  if (!row.Valid() || view(row.key()) != key) return std::nullopt;
-  return view(row.value());
-}
-
 void check_keys(const Database& db, const MetaFacts& meta, CheckSummary& summary,
                 FaultList& faults) {
   KeyCheck check(db, meta, faults);
-  rocksdb::ReadOptions how;
-  how.fill_cache = false;
-  how.readahead_size = 2 << 20;
-  const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(how, db.family(Family::Keys)));
-  std::string last_key;
-  for (at->SeekToFirst(); at->Valid(); at->Next()) {
-    last_key = view(at->key());
+  check_each_row(db, Family::Keys, faults, [&](std::string_view key, std::string_view value) {
     ++summary.keys;
-    check.row(last_key, view(at->value()));
-  }
-  if (at->status().ok()) return;
-  faults.add(Family::Keys, last_key,
-             fmt::format("what is behind this key cannot be read, and was not checked: {}",
-                         from_rocksdb(at->status()).message()));
+    check.row(key, value);
+  });
 }
 
 void check_key_of(const Database& db, const JobRow& row, const MetaFacts& meta, FaultList& faults) {

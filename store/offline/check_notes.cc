@@ -56,23 +56,12 @@ void NoteCheck::check_job(std::string_view key, const NoteStored& stored) {
 }  // namespace
 
 void check_notes(const Database& db, CheckSummary& summary, FaultList& faults) {
-  rocksdb::ColumnFamilyHandle* const family = db.family(Family::Notes);
-  if (family == nullptr) return;
+  if (db.family(Family::Notes) == nullptr) return;
   NoteCheck check(db, faults);
-  rocksdb::ReadOptions how;
-  how.fill_cache = false;
-  how.readahead_size = 2 << 20;
-  const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(how, family));
-  std::string last_key;
-  for (at->SeekToFirst(); at->Valid(); at->Next()) {
-    last_key = view(at->key());
+  check_each_row(db, Family::Notes, faults, [&](std::string_view key, std::string_view value) {
     ++summary.notes;
-    check.row(last_key, view(at->value()));
-  }
-  if (at->status().ok()) return;
-  faults.add(Family::Notes, last_key,
-             fmt::format("what is behind this key cannot be read, and was not checked: {}",
-                         from_rocksdb(at->status()).message()));
+    check.row(key, value);
+  });
 }
 
 // A row that is there is compared with its job by check_notes().

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -66,6 +67,11 @@ class FaultList {
   CheckSummary& summary_;
   bool stops_start_ = false;
 };
+
+// Calls `check` with the key and the value of each row of the family. Adds a fault if the family
+// cannot be read to its end. REQUIRES: the database has the family.
+void check_each_row(const Database& db, Family family, FaultList& faults,
+                    const std::function<void(std::string_view, std::string_view)>& check);
 
 // The content of meta with which the rows of jobs are compared.
 struct MetaFacts {

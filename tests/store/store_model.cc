@@ -36,8 +36,7 @@ std::string notes_problem(const JobRow& row, const Result<std::vector<Note>>& no
     return fmt::format("job {} had {} notes, and has {}", row.id, had, notes->size());
   }
   for (const Note& note : *notes) {
-    const bool is_kept = 0 < note.number && note.number <= had && had - note.number < notes_max;
-    if (!is_kept || note != note_of(row.id, note.number)) {
+    if (note.number == 0 || !is_kept(note.number, had) || note != note_of(row.id, note.number)) {
       return fmt::format("note {} of job {}, which had {}, is another", note.number, row.id, had);
     }
   }
