@@ -5,6 +5,7 @@
 
 #include "engine/commands/commands.h"
 #include "engine/operations/operations.h"
+#include "engine/rules/ended.h"
 #include "engine/rules/jobs.h"
 #include "engine/rules/serving.h"
 #include "engine/statistics/image_of.h"
@@ -43,6 +44,7 @@ void bury_damaged(State& state, JobId id) {
 struct Apply {
   State& state;
   ConnId id;
+  Output& out;
 
   Conn& conn() const { return state.conns.of(id); }
 
@@ -60,6 +62,11 @@ struct Apply {
   void operator()(const Tick& event) const { tick(state, event.go_on); }
   void operator()(const DrainSignal&) const { state.is_draining = true; }
   void operator()(const Damaged& damaged) const { bury_damaged(state, damaged.id); }
+  void operator()(const Restore& event) const { out.restored = restore(state, event); }
+  void operator()(const EndedOver& over) const { end_kept(state, over); }
+  void operator()(const EndedAsked& asked) const {
+    std::visit([this]<typename C>(const C& /*command*/) { count<C>(); }, asked.command);
+  }
   void operator()(const Command& command) const { std::visit(*this, command); }
 
   template <typename C>
@@ -94,8 +101,8 @@ Engine::~Engine() = default;
 void Engine::apply(const Input& input, Output& out) {
   State& state = *state_;
   if (std::holds_alternative<Tick>(input.event)) state.turn.restart();
-  state.turn.begin(input.now, input.accepts_puts, out);
-  std::visit(Apply{state, input.conn}, input.event);
+  state.turn.begin(input, out);
+  std::visit(Apply{state, input.conn, out}, input.event);
   serve_freed_slots(state);
   state.turn.end();
 }

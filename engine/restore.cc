@@ -107,6 +107,14 @@ Status Engine::restore_settings(const SettingsStored& settings) {
   return {};
 }
 
+Status Engine::restore_ended(const std::string& tube, const EndedSpan& span) {
+  const std::string what = "the places of ended jobs of tube " + tube;
+  if (span.first < 1 || span.first >= span.next) return corrupt(what + " are none");
+  if (!state_->ended.of(tube).empty()) return corrupt("two records of " + what);
+  state_->ended.set(tube, span);
+  return {};
+}
+
 Status Engine::finish_restore(JobId next_id, Nanos now, Output& out) {
   State& state = *state_;
   const JobId least = state.jobs.next_id();
@@ -116,7 +124,7 @@ Status Engine::finish_restore(JobId next_id, Nanos now, Output& out) {
   }
   if (Status keys = check_restored_keys(state); !keys.ok()) return keys;
   const bool is_new = next_id == 1 && state.tubes.settings().by_name().empty();
-  state.turn.begin(is_new ? state.turn.now() : now, true, out);
+  state.turn.begin({.now = is_new ? state.turn.now() : now, .event = Tick()}, out);
   state.jobs.finish_restore(next_id);
   state.tubes.finish_restore(is_new);
   state.turn.end();

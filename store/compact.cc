@@ -12,9 +12,9 @@ namespace perennial::store {
 namespace {
 
 // The families that tombstones are removed from. Meta is too small to be among them.
-constexpr std::array<Family, 7> compacted_families = {
-    Family::Ready,  Family::Reserved, Family::Delayed, Family::Buried,
-    Family::Bodies, Family::Keys,     Family::Notes};
+constexpr std::array<Family, 9> compacted_families = {
+    Family::Ready, Family::Reserved, Family::Delayed, Family::Buried,    Family::Bodies,
+    Family::Keys,  Family::Notes,    Family::Ended,   Family::EndedOrder};
 
 // Whether more entries on disk are deleted than live. While space is scarce a sixteenth is enough.
 // The limit is not on the tombstones in tables: those may still be in a memtable, and a few of them
@@ -131,8 +131,7 @@ Status Store::compact_tombstones(std::atomic<bool>& cancelled, uint64_t bytes_mi
     if (cancelled) return {};
     const Result<TableCounts> tables = db.count_tables(family);
     if (!tables.ok()) return tables.status();
-    const bool has_no_account = family == Family::Keys || family == Family::Notes;
-    if (has_no_account) impl_->rows[place_of(family)] = tables->rows();
+    if (is_overwritten(family)) impl_->rows[place_of(family)] = tables->rows();
     if (tables->bytes < bytes_min && !is_scarce()) continue;
     if (!is_worth_compacting(*tables, impl_->rows_of(family), is_scarce())) continue;
     if (!impl_->may_compact(family)) continue;

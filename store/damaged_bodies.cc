@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -5,7 +6,8 @@
 #include "store/store_impl.h"
 #include "store/types/rocks_status.h"
 
-// What a store does about damaged blocks of bodies: P11. store/damage keeps them from RocksDB.
+// What a store does about damaged blocks of bodies, and the functions of a store that say what is
+// damaged: P11. store/damage keeps damaged blocks from RocksDB.
 namespace perennial::store {
 namespace {
 
@@ -15,10 +17,32 @@ struct Compared {
   std::vector<JobId> orphans;  // Bodies without a job.
 };
 
+// Whether the id is one of a job that has ended. Ids come in ascending order.
+class EndedIds {
+ public:
+  explicit EndedIds(const Database& db) {
+    rocksdb::ReadOptions how;
+    how.fill_cache = false;
+    rocksdb::ColumnFamilyHandle* const family = db.family(Family::Ended);
+    at_.reset(family == nullptr ? rocksdb::NewEmptyIterator() : db->NewIterator(how, family));
+    at_->SeekToFirst();
+  }
+
+  bool contains(JobId id) {
+    const auto key = job_key(id);
+    if (at_->Valid() && view(at_->key()) < view(key)) at_->Seek(slice(view(key)));
+    return at_->Valid() && view(at_->key()) == view(key);
+  }
+  Status status() const { return from_rocksdb(at_->status()); }
+
+ private:
+  std::unique_ptr<rocksdb::Iterator> at_;
+};
+
 // Passes over the bodies of a range. `jobs` are the jobs in all ranges, and `at` the place of the
 // first that was not compared yet.
 Status compare_range(const Database& db, const DamagedIds::Range& range,
-                     const std::vector<JobId>& jobs, size_t& at, Compared& out) {
+                     const std::vector<JobId>& jobs, size_t& at, EndedIds& ended, Compared& out) {
   rocksdb::ReadOptions how;
   how.fill_cache = false;
   how.total_order_seek = true;
@@ -30,10 +54,11 @@ Status compare_range(const Database& db, const DamagedIds::Range& range,
     while (at < jobs.size() && jobs[at] < *id) out.lost.push_back(jobs[at++]);
     if (at < jobs.size() && jobs[at] == *id) {
       ++at;
-    } else {
+    } else if (!ended.contains(*id)) {
       out.orphans.push_back(*id);
     }
   }
+  if (Status read = ended.status(); !read.ok()) return read;
   if (!bodies->status().ok()) return from_rocksdb(bodies->status());
   while (at < jobs.size() && jobs[at] <= range.last) out.lost.push_back(jobs[at++]);
   return {};
@@ -47,8 +72,10 @@ Status compare_range(const Database& db, const DamagedIds::Range& range,
 Status Store::Impl::compare_bodies(const DamagedIds& damaged, uint64_t jobs, bool counts_agree) {
   Compared found;
   size_t at = 0;
+  EndedIds ended(*db);
   for (const DamagedIds::Range& range : damaged.ranges()) {
-    if (Status read = compare_range(*db, range, damaged.jobs(), at, found); !read.ok()) return read;
+    Status read = compare_range(*db, range, damaged.jobs(), at, ended, found);
+    if (!read.ok()) return read;
   }
   if (!found.orphans.empty()) {
     writes.Clear();
@@ -57,13 +84,15 @@ Status Store::Impl::compare_bodies(const DamagedIds& damaged, uint64_t jobs, boo
     if (Status written = write(true); !written.ok()) return written;
   }
   // Each job's end will take one from this number, whether its body was there or not.
-  rows[place_of(Family::Bodies)] = jobs;
+  rows[place_of(Family::Bodies)] = jobs + rows_of(Family::Ended);
   const bool is_over = found.lost.empty() && found.orphans.empty();
+  const std::vector<DamagedBlock> blocks = containment.blocks();
   inform(is_over ? "store.damage_over" : "store.damage",
          fmt::format("blocks={} jobs_without_body={} bodies_without_job={}",
-                     containment.blocks().size(), found.lost.size(), found.orphans.size()));
+                     std::ranges::count(blocks, Family::Bodies, &DamagedBlock::family),
+                     found.lost.size(), found.orphans.size()));
   if (!is_over || !counts_agree) return {};
-  return containment.forget(**db);
+  return containment.forget(**db, Family::Bodies);
 }
 
 std::vector<DamagedBlock> Store::damaged_blocks() const {
@@ -74,7 +103,7 @@ uint64_t Store::damage_version() const {
   return impl_->containment.version();
 }
 
-void Store::suspect_bodies() {
+void Store::suspect_tables() {
   impl_->containment.suspect_all();
 }
 
@@ -83,7 +112,12 @@ void Store::repair_damage(std::atomic<bool>& cancelled) {
   impl.containment.check_suspects(**impl.db);
   // A compaction needs as much space as it reads, and puts need it more.
   if (impl.containment.version() == 0 || is_scarce() || write_stalled()) return;
-  impl.containment.rewrite(**impl.db, *impl.db->family(Family::Bodies), cancelled);
+  for (size_t place = 0; place < family_count; ++place) {
+    const auto family = static_cast<Family>(place);
+    rocksdb::ColumnFamilyHandle* const handle = impl.db->family(family);
+    if (is_loaded(family) || handle == nullptr) continue;
+    impl.containment.rewrite(**impl.db, *handle, cancelled);
+  }
 }
 
 void Store::scrub(Nanos now) {
@@ -110,8 +144,8 @@ std::string Store::damage() const {
   if (damage_version() == 0) return {};
   const std::vector<DamagedBlock> blocks = damaged_blocks();
   if (blocks.empty()) return {};
-  return fmt::format("the block at {} of {} (bodies): {}", blocks[0].offset,
-                     table_name(blocks[0].table), blocks[0].problem);
+  return fmt::format("the block at {} of {} ({}): {}", blocks[0].offset,
+                     table_name(blocks[0].table), name_of(blocks[0].family), blocks[0].problem);
 }
 
 }  // namespace perennial::store

@@ -31,16 +31,13 @@ class BodyMatch {
     at_->SeekToFirst();
   }
 
-  // False: the job has no body, and is left out.
-  bool take(const JobRow& row) {
-    const auto key = job_key(row.id);
+  // False: the job has no body. One with this id is no orphan.
+  bool take(JobId id) {
+    const auto key = job_key(id);
     pass_until(view(key));
-    if (at_->Valid() && view(at_->key()) == view(key)) {
-      at_->Next();
-      return true;
-    }
-    outcome_.deleted_later.push_back({.id = row.id, .state = row.state});
-    return false;
+    if (!at_->Valid() || view(at_->key()) != view(key)) return false;
+    at_->Next();
+    return true;
   }
   Status finish() {
     pass_until({});
@@ -73,15 +70,16 @@ class NoteMatch {
     at_->SeekToFirst();
   }
 
-  // `had`: how many notes the job counts. 0 also of a job that is left out.
-  void take(JobId id, uint32_t had) {
+  // `had`: how many notes the job counts. 0 also of a job that is left out. None: nobody knows, and
+  // all stay.
+  void take(JobId id, std::optional<uint32_t> had) {
     for (; at_->Valid(); at_->Next()) {
       const std::string_view key = view(at_->key());
       const Result<JobId> job = decode_note_key(key);
       if (job.ok() && *job > id) return;
-      const bool is_of_job = job.ok() && *job == id && had > 0;
+      const bool is_of_job = job.ok() && *job == id && had != 0U;
       const Result<NoteStored> row = decode_note(key, view(at_->value()));
-      const bool stays = is_of_job && (!row.ok() || is_kept(row->note.number, had));
+      const bool stays = is_of_job && (!row.ok() || !had || is_kept(row->note.number, *had));
       if (job.ok() && !stays) outcome_.notes_written_later.emplace_back(key);
     }
   }
@@ -92,19 +90,59 @@ class NoteMatch {
   std::unique_ptr<rocksdb::Iterator> at_;
 };
 
-// Compares bodies and notes with jobs.
-struct Matches {
-  BodyMatch bodies;
-  NoteMatch notes;
+uint32_t notes_of(const JobRow& row) {
+  return row.fields ? row.fields->notes : 0;
+}
+
+// Compares bodies and notes with jobs, and with those that have ended.
+class Matches {
+ public:
+  Matches(const Database& view, ForcedOutcome& outcome)
+      : bodies_(view, outcome), notes_(view, outcome), outcome_(outcome) {
+    rocksdb::ReadOptions how;
+    how.fill_cache = false;
+    how.readahead_size = 2 << 20;
+    rocksdb::ColumnFamilyHandle* const family = view.family(Family::Ended);
+    ended_.reset(family == nullptr ? rocksdb::NewEmptyIterator() : view->NewIterator(how, family));
+    ended_->SeekToFirst();
+  }
 
   void take(const JobRow& row) {
-    const bool is_left_out = !bodies.take(row);
-    notes.take(row.id, row.fields && !is_left_out ? row.fields->notes : 0);
+    const auto key = job_key(row.id);
+    take_ended_until(store::view(key));
+    const bool has_body = bodies_.take(row.id);
+    if (!has_body) outcome_.deleted_later.push_back({.id = row.id, .state = row.state});
+    notes_.take(row.id, has_body ? notes_of(row) : 0);
   }
   Status finish() {
-    notes.finish();
-    return bodies.finish();
+    take_ended_until({});
+    if (!ended_->status().ok()) return from_rocksdb(ended_->status());
+    notes_.finish();
+    return bodies_.finish();
   }
+
+ private:
+  // Takes the ended jobs before `key`, or all that are left.
+  void take_ended_until(std::string_view key) {
+    for (; ended_->Valid() && (key.empty() || store::view(ended_->key()) < key); ended_->Next()) {
+      take_ended(store::view(ended_->key()), store::view(ended_->value()));
+    }
+  }
+  // An ended job without a body has gone behind the cut. A row that is damaged stays where it is.
+  void take_ended(std::string_view key, std::string_view value) {
+    const Result<JobId> id = decode_job_key(Family::Ended, key);
+    if (!id.ok()) return;
+    const bool has_body = bodies_.take(*id);
+    const Result<EndedJob> job = decode_ended(key, value);
+    if (!job.ok()) return notes_.take(*id, std::nullopt);
+    if (!has_body) outcome_.ended_gone_later.push_back(order_of(*job));
+    notes_.take(*id, has_body ? notes_of(job->row) : 0);
+  }
+
+  BodyMatch bodies_;
+  NoteMatch notes_;
+  ForcedOutcome& outcome_;
+  std::unique_ptr<rocksdb::Iterator> ended_;
 };
 
 LoadSink empty_sink() {
@@ -127,9 +165,11 @@ Status take_key(const KeyStored& key, const absl::flat_hash_set<JobId>& left_out
 std::string ForcedOutcome::fields() const {
   const auto count = [this](JobState state) { return jobs[static_cast<size_t>(state)]; };
   return fmt::format(
-      "ready={} reserved={} delayed={} buried={} tubes={} keys={} deleted_later={} put_later={}",
+      "ready={} reserved={} delayed={} buried={} tubes={} keys={} deleted_later={} put_later={} "
+      "ended_gone_later={}",
       count(JobState::Ready), count(JobState::Reserved), count(JobState::Delayed),
-      count(JobState::Buried), tubes, keys, deleted_later.size(), put_later.size());
+      count(JobState::Buried), tubes, keys, deleted_later.size(), put_later.size(),
+      ended_gone_later.size());
 }
 
 absl::flat_hash_set<JobId> ForcedOutcome::left_out() const {
@@ -142,9 +182,7 @@ Result<ForcedOutcome> foresee(const Database& view, bool compares_bodies) {
   ForcedOutcome outcome;
   LoadSink sink = empty_sink();
   std::optional<Matches> matches;
-  if (compares_bodies) {
-    matches.emplace(Matches{.bodies = {view, outcome}, .notes = {view, outcome}});
-  }
+  if (compares_bodies) matches.emplace(view, outcome);
   sink.job = [&](const JobRow& row) {
     if (matches) matches->take(row);
     return Status();
@@ -235,6 +273,13 @@ Status Store::Impl::finish_forced() {
   for (const KeyStored& key : promised->keys_of_deleted) {
     const auto remove = [&] {
       must(writes.Delete(db->family(Family::Keys), slice(key_row_key(key.tube, key.key))));
+    };
+    if (Status done = add(remove); !done.ok()) return done;
+  }
+  for (const EndedOrder& ended : promised->ended_gone_later) {
+    const auto remove = [&] {
+      remove_row(Family::Ended, view(job_key(ended.job)));
+      remove_row(Family::EndedOrder, ended_order_key(ended.tube, ended.place));
     };
     if (Status done = add(remove); !done.ok()) return done;
   }

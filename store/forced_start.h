@@ -29,10 +29,13 @@ struct ForcedOutcome {
   uint64_t tubes = 0;
   uint64_t keys = 0;
   // What is left out, and removed, because the tables of bodies are further than the others. A job
-  // without a body was deleted behind the cut, and a body without a job was put there.
+  // without a body was deleted behind the cut, and a body without a job was put there. A job that
+  // has ended and is kept has a body, too.
   std::vector<JobPlace> deleted_later;
   std::vector<KeyStored> keys_of_deleted;
   std::vector<JobId> put_later;
+  // Ended jobs without a body, which have gone behind the cut.
+  std::vector<EndedOrder> ended_gone_later;
   // Keys of notes: of jobs that are left out, and those that jobs do not count yet.
   std::vector<std::string> notes_written_later;
 

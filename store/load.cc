@@ -44,6 +44,12 @@ Status load_meta_row(std::string_view key, std::string_view value, const LoadSin
       loaded.tubes.insert(tube->tube);
       return sink.tube(tube->tube, tube->name);
     }
+    case MetaTag::Ended: {
+      const Result<EndedTube> ended = decode_ended_span(key, value);
+      if (!ended.ok()) return ended.status();
+      ++loaded.ended_tubes;
+      return sink.ended ? sink.ended(ended->tube, ended->span) : Status();
+    }
     case MetaTag::Settings: {
       const Result<SettingsStored> settings = decode_settings(key, value);
       if (!settings.ok()) return settings.status();
@@ -119,8 +125,8 @@ class JobMerge {
 
 // Compares the number of rows of a family with the number in its tables' properties. This finds a
 // scan that a read error ended early (RocksDB pull request 11782). It also finds jobs without a
-// body and bodies without a job. Reading every body would find those too, but would make a start as
-// slow as reading the whole disk.
+// body and bodies without a job; those that have ended and are kept count as jobs there. Reading
+// every body would find those too, but would make a start as slow as reading the whole disk.
 Status check_count(Family family, uint64_t found, uint64_t accounted) {
   if (found == accounted) return {};
   return {StatusCode::Corruption, fmt::format("{} holds {} rows by the account of its tables, and "
@@ -128,7 +134,8 @@ Status check_count(Family family, uint64_t found, uint64_t accounted) {
                                               name_of(family), accounted, found)};
 }
 
-// Sets `agree` if there are as many bodies as jobs. They may differ by what damaged blocks held.
+// Sets `agree` if there are as many bodies as jobs, with those that have ended, whose rows are only
+// counted. They may differ by what damaged blocks held.
 Status check_counts(const std::array<uint64_t, family_count>& accounted, const Loaded& loaded,
                     uint64_t bodies_difference_max, bool& agree) {
   uint64_t all = 0;
@@ -139,6 +146,15 @@ Status check_counts(const std::array<uint64_t, family_count>& accounted, const L
     Status same = check_count(family, found, accounted[place_of(family)]);
     if (!same.ok()) return same;
   }
+  const uint64_t ended = accounted[place_of(Family::Ended)];
+  const uint64_t in_order = accounted[place_of(Family::EndedOrder)];
+  if (ended != in_order) {
+    return {StatusCode::Corruption,
+            fmt::format("{} holds {} rows by the account of its tables, "
+                        "and {} holds {}",
+                        name_of(Family::Ended), ended, name_of(Family::EndedOrder), in_order)};
+  }
+  all += ended;
   const uint64_t bodies = accounted[place_of(Family::Bodies)];
   agree = bodies == all;
   const uint64_t difference = std::max(bodies, all) - std::min(bodies, all);
@@ -172,9 +188,11 @@ bool has_rows_of_log(const Database& db, Family family) {
   return entries > 0;
 }
 
+}  // namespace
+
 // RocksDB 7.8 may skip a damaged block without an error: table_check.cc. So the rows are compared
 // with the account of the tables, or each block is read where nothing can be counted.
-Status check_state(const Database& db, Family family, uint64_t found) {
+Status check_found(const Database& db, Family family, uint64_t found) {
   if (has_rows_of_log(db, family)) return read_each_block(*db, std::span(&family, 1));
   const Result<TableCounts> tables = db.count_tables(family);
   if (!tables.ok()) return tables.status();
@@ -183,8 +201,6 @@ Status check_state(const Database& db, Family family, uint64_t found) {
           fmt::format("{} holds {} rows by the account of its tables, and {} were found",
                       name_of(family), tables->rows(), found)};
 }
-
-}  // namespace
 
 Status load_rows(const Database& db, const LoadSink& sink, Loaded& loaded) {
   if (Status meta = load_meta(db, sink, loaded); !meta.ok()) return meta;
@@ -195,7 +211,7 @@ Status load_rows(const Database& db, const LoadSink& sink, Loaded& loaded) {
 Status check_states(const Database& db, const Loaded& loaded) {
   for (const JobState state : job_states) {
     const uint64_t found = loaded.jobs[static_cast<size_t>(state)];
-    if (Status same = check_state(db, family_of(state), found); !same.ok()) return same;
+    if (Status same = check_found(db, family_of(state), found); !same.ok()) return same;
   }
   return {};
 }
@@ -219,12 +235,15 @@ Status Store::load(const LoadSink& sink) {
   const Nanos begun = impl_->options.steady_clock();
   const std::string doing = "load data directory " + impl_->options.data_dir;
   impl_->containment.check_suspects(**impl_->db);
-  DamagedIds damaged(impl_->containment.blocks());
+  const std::vector<DamagedBlock> blocks = impl_->containment.blocks();
+  DamagedIds damaged(blocks, Family::Bodies);
+  DamagedNotes damaged_notes(blocks);
   Loaded loaded;
   LoadSink noting = sink;
-  if (!damaged.empty()) {
+  if (!blocks.empty()) {
     noting.job = [&](const JobRow& row) {
       damaged.take(row.id);
+      damaged_notes.take(row);
       return sink.job(row);
     };
   }
@@ -232,23 +251,24 @@ Status Store::load(const LoadSink& sink) {
     return std::move(rows).with(doing);
   }
   std::array<uint64_t, family_count> counts = {};
-  for (const Family family : job_families) counts[place_of(family)] = impl_->rows_of(family);
+  for (const Family family : counted_families) counts[place_of(family)] = impl_->rows_of(family);
   bool counts_agree = false;
   Status same = check_counts(counts, loaded, damaged.difference_max(), counts_agree);
   if (same.ok() && !damaged.empty()) {
     const uint64_t jobs = std::accumulate(loaded.jobs.begin(), loaded.jobs.end(), uint64_t{0});
     same = impl_->compare_bodies(damaged, jobs, counts_agree);
   }
+  if (same.ok() && !damaged_notes.ids.empty()) same = impl_->compare_notes(damaged_notes);
   if (same.ok()) same = impl_->check_promise(loaded);
   if (!same.ok()) return std::move(same).with(doing);
   const auto count = [&](JobState state) { return loaded.jobs[static_cast<size_t>(state)]; };
   impl_->inform(
       "store.load",
       fmt::format("ready={} reserved={} delayed={} buried={} tubes={} pauses={} settings={} "
-                  "keys={} took_ms={}",
+                  "keys={} ended_tubes={} took_ms={}",
                   count(JobState::Ready), count(JobState::Reserved), count(JobState::Delayed),
                   count(JobState::Buried), loaded.tubes.size(), loaded.pauses.size(),
-                  loaded.settings, loaded.keys,
+                  loaded.settings, loaded.keys, loaded.ended_tubes,
                   (impl_->options.steady_clock() - begun) / nanos_per_ms));
   // The directory is sound without a forced start, so what an earlier one kept is not needed.
   if (impl_->options.recover != Recover::Strict) return {};

@@ -36,8 +36,9 @@ struct Reader::Impl {
   CommitRow commit;
   uint32_t format = format_base;
   JobId next_id = 1;
-  // The jobs that a forced start would leave out.
+  // The jobs that a forced start would leave out, and those that have ended.
   absl::flat_hash_set<JobId> left_out;
+  absl::flat_hash_set<JobId> ended_left_out;
 };
 
 struct Reader::Bodies::Impl {
@@ -57,6 +58,7 @@ struct Reader::Bodies::Impl {
 struct Reader::Notes::Impl {
   const Database* db;  // The reader's, which outlives this. Null if it salvages.
   std::optional<Salvage::Notes> salvaged;
+  std::vector<Status> problems = {};
 };
 
 Result<std::unique_ptr<Reader>> Reader::open(Options options) {
@@ -105,8 +107,10 @@ Status Reader::Impl::open() {
   next_id = std::max(*found, plan->next_id_min);
   if (!plan->compares_bodies()) return {};
   const Result<ForcedOutcome> outcome = foresee(*db, true);
-  if (outcome.ok()) left_out = outcome->left_out();
-  return outcome.ok() ? Status() : outcome.status();
+  if (!outcome.ok()) return outcome.status();
+  left_out = outcome->left_out();
+  for (const EndedOrder& ended : outcome->ended_gone_later) ended_left_out.insert(ended.job);
+  return {};
 }
 
 void Reader::Impl::report_truncations(const RecoveryPlan& plan) const {
@@ -146,6 +150,9 @@ namespace {
 
 Status load_salvaged(const Salvage& salvage, const LoadSink& sink) {
   Status done;
+  for (const auto& [tube, span] : salvage.ended_spans()) {
+    if (done.ok() && sink.ended) done = sink.ended(tube, span);
+  }
   for (const SettingsStored& settings : salvage.settings()) {
     if (done.ok()) done = sink.settings(settings);
   }
@@ -187,6 +194,43 @@ Status Reader::load_keys(const std::function<Status(const KeyStored&)>& take) co
     return impl_->left_out.contains(key.job) ? Status() : take(key);
   };
   return store::load_keys(*impl_->db, take_kept, count).with("read " + impl_->options.path);
+}
+
+namespace {
+
+// Passes the rows of ended jobs, and counts them.
+Status scan_ended(const Database& db, const std::function<Status(const EndedJob&)>& take,
+                  uint64_t& count) {
+  rocksdb::ReadOptions how;
+  how.fill_cache = false;
+  how.readahead_size = 2 << 20;
+  const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(how, db.family(Family::Ended)));
+  for (at->SeekToFirst(); at->Valid(); at->Next()) {
+    const Result<EndedJob> job = decode_ended(view(at->key()), view(at->value()));
+    if (!job.ok()) return job.status();
+    ++count;
+    if (Status taken = take(*job); !taken.ok()) return taken;
+  }
+  return from_rocksdb(at->status());
+}
+
+}  // namespace
+
+Status Reader::ended(const std::function<Status(const EndedJob&)>& take) const {
+  const std::string doing = "read " + impl_->options.path;
+  if (impl_->salvage != nullptr) {
+    const auto take_job = [&](const EndedJob& job, std::string_view /*body*/) { return take(job); };
+    return impl_->salvage->each_ended(take_job).with(doing);
+  }
+  const Database& db = *impl_->db;
+  if (db.family(Family::Ended) == nullptr) return {};
+  uint64_t count = 0;
+  const auto take_kept = [&](const EndedJob& job) {
+    return impl_->ended_left_out.contains(job.row.id) ? Status() : take(job);
+  };
+  Status scanned = scan_ended(db, take_kept, count);
+  if (scanned.ok()) scanned = check_found(db, Family::Ended, count);
+  return std::move(scanned).with(doing);
 }
 
 Reader::Bodies Reader::bodies() const {
@@ -273,11 +317,18 @@ Result<std::vector<Note>> Reader::Notes::read(JobId id, uint32_t had) {
   if (impl_->salvaged) return impl_->salvaged->find(id, had);
   rocksdb::ReadOptions how;
   how.fill_cache = false;
-  Result<std::vector<Note>> notes = read_notes(*impl_->db, how, id);
-  // Where a forced start has not removed yet what its log has lost, notes of later are left.
-  if (notes.ok())
-    std::erase_if(*notes, [&](const Note& note) { return !is_kept(note.number, had); });
-  return notes;
+  bool is_of_table = false;
+  Result<NotesFound> found = read_notes(*impl_->db, how, id, is_of_table);
+  impl_->problems = found.ok() ? std::move(found->problems) : std::vector<Status>();
+  if (!found.ok()) return found.take_status();
+  // Where a forced start has not removed yet what its log has lost, notes of later are left, and
+  // where one after damage has not, those that are back.
+  std::erase_if(found->notes, [&](const Note& note) { return !is_kept(note.number, had); });
+  return std::move(found->notes);
+}
+
+const std::vector<Status>& Reader::Notes::problems() const {
+  return impl_->problems;
 }
 
 Reader::Bodies::Bodies(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -69,6 +69,10 @@ class Reader {
   // Passes only the keys, in the order of load().
   Status load_keys(const std::function<Status(const KeyStored&)>& take) const;
 
+  // Passes the jobs that have ended and are kept, in the order of ids. Their bodies and notes are
+  // read as those of jobs. Corruption: as load().
+  Status ended(const std::function<Status(const EndedJob&)>& take) const;
+
   // Reads bodies in the order of ids.
   class Bodies {
    public:
@@ -95,10 +99,13 @@ class Reader {
     Notes(Notes&&) noexcept;
     ~Notes();
     // Returns the notes of a job, the oldest first: at most notes_max. A note that is not there, or
-    // that a reader that salvages cannot read, is left out. `had`: how many notes the job counts.
-    // Corruption: a row is not what was written. REQUIRES: if the reader salvages, `id` is higher
-    // than that of the last call.
+    // whose row is not what was written, is left out. `had`: how many notes the job counts.
+    // Corruption: a block is damaged that may have some. REQUIRES: if the reader salvages, `id` is
+    // higher than that of the last call.
     Result<std::vector<Note>> read(JobId id, uint32_t had);
+    // What is wrong with the rows that the last read() has left out. A reader that salvages has
+    // them in its account instead.
+    const std::vector<Status>& problems() const;
 
    private:
     friend class Reader;

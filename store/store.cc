@@ -9,6 +9,7 @@
 #include <rocksdb/version.h>
 #include <sys/stat.h>
 
+#include "engine/types/logfmt.h"
 #include "store/disk/identity.h"
 #include "store/read_notes.h"
 #include "store/rocks/log_env.h"
@@ -52,16 +53,14 @@ Status create_db(DataDir& dir, const Options& options, StoreFailure& failure) {
   return removed.ok() ? dir.publish_new_db() : removed;
 }
 
-// Sets `is_of_table` if a table could not be read. That is damage of the table, or the disk cannot
-// read a part of it. Any other error of the system is none of the table.
+// Sets `is_of_table` if a table could not be read: TableErrors.
 Result<Body> get_body(const Database& db, const rocksdb::ReadOptions& options, JobId id,
                       bool& is_of_table) {
   rocksdb::PinnableSlice value;
   const auto key = job_key(id);
-  const uint64_t failed_reads = DamagedBlocks::failed_reads();
+  const TableErrors errors;
   const auto got = db->Get(options, db.family(Family::Bodies), slice(view(key)), &value);
-  is_of_table =
-      got.IsCorruption() || (got.IsIOError() && DamagedBlocks::failed_reads() > failed_reads);
+  is_of_table = errors.contains(got);
   if (!got.ok()) return from_rocksdb(got).with(fmt::format("read the body of job {}", id));
   Result<std::string_view> body = decode_body(id, view(value));
   if (!body.ok()) return body.take_status();
@@ -217,7 +216,7 @@ Status Store::Impl::read_meta(JobId next_id_min) {
 
 // The count is exact here, because RocksDB has flushed the log to tables while it opened.
 Status Store::Impl::count_rows() {
-  for (const Family family : job_families) {
+  for (const Family family : counted_families) {
     const Result<TableCounts> tables = db->count_tables(family);
     if (!tables.ok()) return tables.status();
     rows[place_of(family)] = tables->rows();
@@ -375,7 +374,7 @@ Result<Body> Store::read_body(JobId id, const Snapshot* snapshot) const {
   // The damaged block need not be the body's: it may be one of a newer table that could have held
   // its deletion. Once the block is contained, the read goes past it. A disk that cannot read the
   // rest of the table either is no damage, but a disk that is gone.
-  impl_->containment.suspect(id);
+  impl_->containment.suspect(Family::Bodies, id, id);
   if (!impl_->containment.check_suspects(**impl_->db)) return body;
   return get_body(*impl_->db, options, id, is_of_table);
 }
@@ -383,7 +382,30 @@ Result<Body> Store::read_body(JobId id, const Snapshot* snapshot) const {
 Result<std::vector<Note>> Store::read_notes(JobId id, const Snapshot* snapshot) const {
   rocksdb::ReadOptions options;
   if (snapshot != nullptr) options.snapshot = snapshot->at_;
-  return store::read_notes(*impl_->db, options, id);
+  bool is_of_table = false;
+  Result<NotesFound> found = store::read_notes(*impl_->db, options, id, is_of_table);
+  if (is_of_table) {
+    // As in read_body().
+    impl_->containment.suspect(Family::Notes, id, id);
+    if (impl_->containment.check_suspects(**impl_->db)) {
+      found = store::read_notes(*impl_->db, options, id, is_of_table);
+    }
+  }
+  if (!found.ok()) return found.take_status();
+  if (!found->problems.empty()) impl_->report_damaged_notes(id, found->problems);
+  return std::move(found->notes);
+}
+
+void Store::Impl::report_damaged_notes(JobId id, const std::vector<Status>& problems) {
+  constexpr size_t reported_max = 1000;  // No further jobs are reported.
+  {
+    const std::lock_guard lock(damaged_notes_mutex);
+    if (damaged_notes.size() >= reported_max || !damaged_notes.insert(id).second) return;
+  }
+  for (const Status& problem : problems) {
+    inform("store.damaged_note",
+           fmt::format("job={} problem={}", id, logfmt_text(problem.message())));
+  }
 }
 
 std::optional<Body> Store::body_in_memory(JobId id) const {

@@ -16,10 +16,12 @@
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
 #include "store/batch/batch.h"
+#include "store/format/format.h"
 #include "store/rocks/log_files.h"
 #include "store/space/disk_space.h"
 #include "store/types/damage.h"
 #include "store/types/database_figures.h"
+#include "store/types/ended_found.h"
 #include "store/types/options.h"
 
 namespace rocksdb {
@@ -48,6 +50,8 @@ struct LoadSink {
   std::function<Status(const SettingsStored&)> settings;
   std::function<Status(const JobRow&)> job;
   std::function<Status(const KeyStored&)> key;
+  // Where the ended jobs of a tube are. It may be empty: not everybody wants to know.
+  std::function<Status(const std::string& tube, const EndedSpan&)> ended = {};
 };
 
 // Judges a start before it changes anything. `newest`: the time of the newest batch; 0: there is
@@ -102,10 +106,11 @@ class Store {
   // becomes the leader. Called while nothing is written.
   Result<Opening> reached() const;
 
-  // Passes settings in the order of names, tubes, pauses and jobs in the order of ids, and then
-  // keys by tube and key to the sink. It calls the sink on the calling thread, while other threads
-  // read ahead. It reads no body. It does not compare keys with jobs, which is for the engine to
-  // do. Corruption: the rows contradict each other. Called while nothing is written.
+  // Passes spans of ended jobs and settings, both in the order of names, tubes, pauses and jobs in
+  // the order of ids, and then keys by tube and key to the sink. It calls the sink on the calling
+  // thread, while other threads read ahead. It reads no body and no ended job. It does not compare
+  // keys with jobs, which is for the engine to do. Corruption: the rows contradict each other.
+  // Called while nothing is written.
   Status load(const LoadSink& sink);
 
   // Applies a sealed batch as a whole. A batch that was applied before is skipped. Without `sync`
@@ -142,10 +147,21 @@ class Store {
   Snapshot snapshot() const;
   Result<Body> read_body(JobId id, const Snapshot* snapshot = nullptr) const;
   // Thread-safe. Returns the notes of the job, all as of `snapshot` or as of one moment, the oldest
-  // first: at most notes_max. A note that is not there, as after a repair, is left out, so that a
-  // job may have fewer than it counts, or none. It waits for the disk. Corruption: a row is not
-  // what was written; the message names the family and the key. Io: the disk cannot read it.
+  // first: at most notes_max. A note that is not there is left out, so that a job may have fewer
+  // than it counts, or none: after a repair, or when it was in a damaged block. So is one whose row
+  // is not what was written, which an event says. It waits for the disk. Corruption, Io: the disk
+  // cannot read the rest of a table either; the message names the family and the key.
   Result<std::vector<Note>> read_notes(JobId id, const Snapshot* snapshot = nullptr) const;
+  // Thread-safe, as read_notes() in all but this: a body or notes that are damaged or missing are
+  // left out. None: there is no such job. A job that goes meanwhile is not there, or is whole.
+  Result<std::optional<EndedFound>> read_ended(JobId id, bool with_body,
+                                               const Snapshot* snapshot = nullptr) const;
+  // The same for ended jobs of one tube. One whose row is missing is left out.
+  Result<EndedPage> read_ended(const EndedQuery& query, const Snapshot* snapshot = nullptr) const;
+  // The same for what is to be known of them so that they may go, from the place `first` on, in the
+  // order of places: at most `max`.
+  Result<std::vector<EndedOrder>> read_ended_order(const std::string& tube, uint64_t first,
+                                                   size_t max) const;
   // Returns the body if RocksDB has it in a memtable or in its block cache, and never waits for the
   // disk. If it returns none, read_body() tells whether there is a body.
   std::optional<Body> body_in_memory(JobId id) const;
@@ -176,22 +192,23 @@ class Store {
   std::optional<uint64_t> disk_free_files() const;
   // What RocksDB said at the last poll.
   DatabaseFigures figures() const;
-  // The blocks of bodies that were found damaged: store/damage. Jobs whose bodies were in them have
-  // none, and all others are whole. The list becomes shorter only by a start.
+  // The blocks of bodies and notes that were found damaged: store/damage. Jobs whose bodies or
+  // notes were in them have none, and all others are whole. The list becomes shorter only by a
+  // start.
   std::vector<DamagedBlock> damaged_blocks() const;
   // A number that changes with damaged_blocks(). 0: there are none.
   uint64_t damage_version() const;
-  // Thread-safe. Lets the next repair_damage() check all tables of bodies: somebody who has read a
-  // copy of them has met damage.
-  void suspect_bodies();
-  // Checks tables whose bodies could not be read, and writes damaged ones anew without what is
+  // Thread-safe. Lets the next repair_damage() check all tables whose damage is contained: somebody
+  // who has read a copy of them has met damage.
+  void suspect_tables();
+  // Checks tables of which rows could not be read, and writes damaged ones anew without what is
   // damaged. One thread calls it at a time. It stops when another thread sets `cancelled`.
   void repair_damage(std::atomic<bool>& cancelled);
   // Reads some tables again (scrub_bytes_per_second), and lets repair_damage() do what is to be
-  // done about damaged bodies. One thread calls it about once a second.
+  // done about damage that is contained. One thread calls it about once a second.
   void scrub(Nanos now);
-  // Damaged blocks of all other families that it has found. Except for notes, their rows are in
-  // memory, and the next start is refused.
+  // Damaged blocks of all other families that it has found. Their rows are in memory, and the next
+  // start is refused.
   std::vector<DamagedRows> damaged_rows() const;
   ScrubFigures scrub_figures() const;
   // What of the database on disk is known not to be what was written, for a person to read. Empty:

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <absl/container/flat_hash_set.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/sst_file_manager.h>
@@ -69,9 +70,12 @@ struct Store::Impl {
   Status check_promise(const Loaded& loaded) const;
   Status read_meta(JobId next_id_min);
   Status count_rows();
-  // The last step of load() of a database with damaged blocks: damaged_bodies.cc. `jobs`: how many
-  // were loaded.
+  // The last steps of load() of a database with damaged blocks: damaged_bodies.cc,
+  // damaged_notes.cc. `jobs`: how many were loaded.
   Status compare_bodies(const DamagedIds& damaged, uint64_t jobs, bool counts_agree);
+  Status compare_notes(const DamagedNotes& damaged);
+  // Says that rows of this job's notes do not decode, once for each job. Any thread.
+  void report_damaged_notes(JobId id, const std::vector<Status>& problems);
   Status begin_epoch();
   Status begin_durable_mark();
   // Writes to the durable mark how far the log is synced. Called by the thread that writes.
@@ -79,14 +83,17 @@ struct Store::Impl {
 
   // The add_ and row functions add to `writes`, and write() writes them. `failure` keeps a failure.
   void add_job(const JobEffect& job);
+  void put_ended(const EndedJob& job);
+  void remove_ended(const EndedGone& gone);
+  void add_span(const std::string& tube, const EndedSpan& span);
   void put_row(Family family, const rocksdb::SliceParts& key, const rocksdb::SliceParts& value);
   void remove_row(Family family, std::string_view key);
   void add_meta(MetaTag tag, std::string_view value);
   void add_commit_row();
   Status write(bool sync);
-  // Makes what a batch with notes needs, if the database is of a format without notes. The batch
-  // raises the format: README.md of format/, "Format 3".
-  Status begin_notes();
+  // Makes the families of a later format, for the first batch that needs it. The batch raises the
+  // format: README.md of format/, "Format 3".
+  Status begin_format(uint32_t next);
   Status sync();
   // Syncs the log if the batch of epoch `next` is the first of a new epoch.
   Status finish_epoch(uint64_t next);
@@ -120,9 +127,9 @@ struct Store::Impl {
   uint32_t format = format_base;
   std::string identity;
   std::string cluster_id;  // Empty: the directory belongs to no cluster.
-  // The number of rows of each job family. open() sums it over the properties of the tables, and
-  // each batch changes it since. Only the thread that writes changes it. Those of keys and notes
-  // are upper bounds for the rows in tables, because their rows are overwritten. Only
+  // The number of rows of each of counted_families. open() sums it over the properties of the
+  // tables, and each batch changes it since. Only the thread that writes changes it. Those of keys
+  // and notes are upper bounds for the rows in tables, because their rows are overwritten. Only
   // compact_tombstones() sets them.
   std::array<std::atomic<uint64_t>, family_count> rows = {};
   // The space reservation of a compaction: compact.cc.
@@ -140,6 +147,8 @@ struct Store::Impl {
   rocksdb::WriteBatch writes;
   std::atomic<uint64_t> bytes_written = 0;
   std::atomic<bool> write_stalled = false;
+  std::mutex damaged_notes_mutex;
+  absl::flat_hash_set<JobId> damaged_notes;  // The jobs that report_damaged_notes() has reported.
   std::mutex figures_mutex;  // The thread that writes sets figures, and others read them.
   DatabaseFigures figures;
 };

@@ -82,6 +82,12 @@ struct NoteWriter {
   }
 };
 
+// The format that a database must have for what is in the batch.
+uint32_t needed_format(const Batch& batch, uint32_t format) {
+  if (format < format_with_ended && has_ended(batch)) return format_with_ended;
+  return format < format_with_notes && has_notes(batch) ? format_with_notes : format;
+}
+
 }  // namespace
 
 // A row that stays in its family is also removed with SingleDelete before the Put. One Put over
@@ -98,14 +104,46 @@ void Store::Impl::add_job(const JobEffect& job) {
     const rocksdb::Slice row_part = slice(view(row));
     put_row(family_of(job.after->state), key_parts, {&row_part, 1});
   }
-  if (!job.before && job.after) {
-    CHECK(job.body.size() == job.after->body_bytes);
+  if (job.ended) put_ended(*job.ended);
+  const bool is_there = job.after || job.ended;
+  if (!job.before && is_there) {
+    CHECK(job.body.size() == (job.ended ? job.ended->row.body_bytes : job.after->body_bytes));
     const auto hash = body_hash(job.id, job.body);
     // RocksDB joins the parts in its batch, so the body is copied once and not twice.
     const std::array<rocksdb::Slice, 2> parts = {slice(view(hash)), slice(job.body)};
     put_row(Family::Bodies, key_parts, {parts.data(), parts.size()});
   }
-  if (job.before && !job.after) remove_row(Family::Bodies, view(key));
+  if (job.before && !is_there) remove_row(Family::Bodies, view(key));
+}
+
+void Store::Impl::put_ended(const EndedJob& job) {
+  const auto put = [this](Family family, std::string_view key, std::string_view value) {
+    const rocksdb::Slice key_part = slice(key);
+    const rocksdb::Slice value_part = slice(value);
+    put_row(family, {&key_part, 1}, {&value_part, 1});
+  };
+  put(Family::Ended, view(job_key(job.row.id)), encode(job));
+  put(Family::EndedOrder, ended_order_key(job.tube, job.place), view(encode(order_of(job))));
+}
+
+void Store::Impl::remove_ended(const EndedGone& gone) {
+  const auto key = job_key(gone.job);
+  remove_row(Family::Ended, view(key));
+  remove_row(Family::EndedOrder, ended_order_key(gone.tube, gone.place));
+  remove_row(Family::Bodies, view(key));
+  for (uint32_t place = 0; place < gone.notes; ++place) {
+    must(writes.Delete(db->family(Family::Notes), slice(view(note_key(gone.job, place)))));
+  }
+}
+
+void Store::Impl::add_span(const std::string& tube, const EndedSpan& span) {
+  rocksdb::ColumnFamilyHandle* const meta = db->family(Family::Meta);
+  const std::string key = ended_span_key(tube);
+  if (span.empty()) {
+    must(writes.Delete(meta, slice(key)));
+  } else {
+    must(writes.Put(meta, slice(key), slice(view(encode(span)))));
+  }
 }
 
 void Store::Impl::put_row(Family family, const rocksdb::SliceParts& key,
@@ -140,15 +178,21 @@ Status Store::Impl::write(bool sync) {
   return note_durable();
 }
 
-// RocksDB makes the family durable at once, and the version only with the batch. So after a crash
-// the family may be there and empty, in a database of the format before.
-Status Store::Impl::begin_notes() {
-  const std::string name(family_names[place_of(Family::Notes)]);
-  if (db->has_family(name)) return {};
-  // The family gets the number of the newest log file, and a start takes such a number as proof
-  // that all older files were synced: Manifest::named_max().
-  Status synced = sync();
-  return synced.ok() ? fail_on_error(db->create_family(name, options)) : synced;
+// RocksDB makes a family durable at once, and the version only with the batch. So after a crash
+// families may be there and empty, in a database of a format before.
+Status Store::Impl::begin_format(uint32_t next) {
+  bool is_synced = false;
+  for (const std::string_view name : families_of(next, options.families)) {
+    if (db->has_family(name)) continue;
+    // The family gets the number of the newest log file, and a start takes such a number as proof
+    // that all older files were synced: Manifest::named_max().
+    Status synced = is_synced ? Status() : sync();
+    if (!synced.ok()) return synced;
+    is_synced = true;
+    Status made = fail_on_error(db->create_family(std::string(name), options));
+    if (!made.ok()) return made;
+  }
+  return {};
 }
 
 // What becomes of a fault of the disk, such as EIO from the write or the sync of the log. It is
@@ -203,9 +247,10 @@ Status Store::write(const Batch& batch, bool sync) {
   CHECK(batch.index() == impl.applied.index + 1);
   CHECK(batch.epoch() >= impl.applied.epoch);
   if (Status ready = impl.finish_epoch(batch.epoch()); !ready.ok()) return ready;
-  const bool raises_format = impl.format < format_with_notes && has_notes(batch);
+  const uint32_t format = needed_format(batch, impl.format);
+  const bool raises_format = format != impl.format;
   if (raises_format) {
-    if (Status begun = impl.begin_notes(); !begun.ok()) return begun;
+    if (Status begun = impl.begin_format(format); !begun.ok()) return begun;
   }
   impl.applied = {.epoch = batch.epoch(),
                   .index = batch.index(),
@@ -214,8 +259,10 @@ Status Store::write(const Batch& batch, bool sync) {
   impl.writes.Clear();
   impl.add_commit_row();  // It is first, so that a start can read it from a record that was torn.
   if (raises_format) {
-    impl.add_meta(MetaTag::FormatVersion, view(encode_format_version(format_with_notes)));
+    impl.add_meta(MetaTag::FormatVersion, view(encode_format_version(format)));
   }
+  // They come first, because their places may be used again.
+  for (const EndedGone& gone : batch.gone()) impl.remove_ended(gone);
   for (const JobEffect& job : batch.jobs()) impl.add_job(job);
   const MetaWriter meta = {.writes = impl.writes, .meta = impl.db->family(Family::Meta)};
   for (const MetaEffect& effect : batch.metas()) std::visit(meta, effect);
@@ -223,9 +270,10 @@ Status Store::write(const Batch& batch, bool sync) {
   for (const KeyEffect& effect : batch.keys()) std::visit(keys, effect);
   const NoteWriter notes = {.writes = impl.writes, .notes = impl.db->family(Family::Notes)};
   for (const NoteEffect& effect : batch.notes()) std::visit(notes, effect);
+  for (const auto& [tube, span] : batch.spans()) impl.add_span(tube, span);
   Status written = impl.write(sync);
   if (!raises_format || !written.ok()) return written;
-  const uint32_t before = std::exchange(impl.format, format_with_notes);
+  const uint32_t before = std::exchange(impl.format, format);
   impl.inform("store.format", fmt::format("from={} to={}", before, impl.format));
   return written;
 }

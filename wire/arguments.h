@@ -224,6 +224,25 @@ inline bool take(std::string_view& args, StateSet& states) {
   });
 }
 
+// States, or "ended" alone.
+inline bool take(std::string_view& args, ListedStates& listed) {
+  const std::string_view word = args.substr(0, args.find(' '));
+  listed.are_ended = word == "ended";
+  if (!listed.are_ended) return take(args, listed.states);
+  args.remove_prefix(word.size());
+  return true;
+}
+
+inline bool take(std::string_view& args, EndSet& ends) {
+  ends = EndSet();
+  return take_list(args, [&](std::string_view word) {
+    const auto row = std::ranges::find(job_end_rows, word, &JobEndRow::name);
+    if (row == job_end_rows.end() || ends.holds(row->how)) return false;
+    ends.add(row->how);
+    return true;
+  });
+}
+
 // "3-5", "3-", "-5", or "3", which is "3-3".
 inline bool take_range(std::string_view text, NumberRange& range) {
   const size_t dash = text.find('-');

@@ -21,7 +21,7 @@ std::optional<Why> take_item(std::string_view& text, const ItemLimits& limits, P
   const size_t end = text.find(crlf);
   if (end == std::string_view::npos) return Why::BadFormat;
   const std::optional<PutLine> line = parse_put_line(text.substr(0, end), limits.allowed);
-  if (!line || line->tail != PutTail::Nothing) return Why::BadFormat;
+  if (!line || line->tail != LineTail::Nothing) return Why::BadFormat;
   text.remove_prefix(end + crlf.size());
   const uint32_t bytes = line->put.body_bytes;
   if (bytes > limits.job_bytes_max) return Why::JobTooBig;

@@ -95,6 +95,18 @@ void append_part(std::string& out, StateSet states) {
     out += state_name(state);
   }
 }
+void append_part(std::string& out, const ListedStates& listed) {
+  if (listed.are_ended) return append_part(out, std::string_view("ended"));
+  append_part(out, listed.states);
+}
+void append_part(std::string& out, EndSet ends) {
+  std::string_view comma;
+  for (const JobEndRow& row : job_end_rows) {
+    if (!ends.holds(row.how)) continue;
+    out += std::exchange(comma, ",");
+    out += row.name;
+  }
+}
 void append_part(std::string& out, const JobMatch& match) {
   std::string_view comma;
   for (const JobNumberRow& row : job_number_rows) {

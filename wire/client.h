@@ -67,7 +67,7 @@ class ReplyParser {
   // read.
   std::optional<uint64_t> payload_left_;
   ClientReply reply_;  // The reply whose payload is being read.
-  LineReader lines_;
+  LineReader lines_ = LineReader::of_replies();
 };
 
 // Parse the documents that answer checkpoint, OK and FAILED. Without a value: the server is not a

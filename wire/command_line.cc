@@ -175,7 +175,10 @@ Command parse(std::type_identity<ListJobs>, std::string_view args, ExtensionSet 
   if (!take_options(args, list, allowed)) return bad_format;
   // A key is a key of one tube.
   if (list.tube.empty() && !list.key.empty()) return bad_format;
-  return list;
+  if (!list.states.are_ended) return list;
+  // Those of a tube are in an order of their own, and none of them holds a key.
+  const bool is_good = allowed.allows(Extension::Ended) && !list.tube.empty() && list.key.empty();
+  return is_good ? Command(list) : Command(bad_format);
 }
 
 // A set-job that sets nothing is a mistake.
@@ -299,6 +302,13 @@ bool take_put(std::string_view& args, Put& put, ExtensionSet allowed) {
   return true;
 }
 
+// Takes whatever looks like an option for a bad one.
+LineTail tail_of(std::string_view args, ExtensionSet allowed) {
+  if (args.empty()) return LineTail::Nothing;
+  const bool has_options = allowed.allows(Extension::Probe) && holds_colon(args);
+  return has_options ? LineTail::BadOptions : LineTail::Junk;
+}
+
 // Whether the options of a put go together.
 bool are_consistent(const Put& put) {
   if (!put.options || !put.options->until) return true;
@@ -311,10 +321,10 @@ bool are_consistent(const Put& put) {
 std::optional<PutLine> parse_put_line(std::string_view args, ExtensionSet allowed) {
   Put put{};
   if (!take_put(args, put, allowed)) return std::nullopt;
-  if (args.empty()) return PutLine{put, PutTail::Nothing};
-  if (!allowed.allows(Extension::Probe) || !holds_colon(args)) return PutLine{put, PutTail::Junk};
+  const LineTail tail = tail_of(args, allowed);
+  if (tail != LineTail::BadOptions) return PutLine{std::move(put), tail};
   const bool is_good = take_options(args, put, allowed) && are_consistent(put);
-  return PutLine{std::move(put), is_good ? PutTail::Nothing : PutTail::BadOptions};
+  return PutLine{std::move(put), is_good ? LineTail::Nothing : LineTail::BadOptions};
 }
 
 std::optional<PutBatchLine> parse_put_batch_line(std::string_view args, ExtensionSet allowed) {
@@ -327,10 +337,10 @@ std::optional<PutBatchLine> parse_put_batch_line(std::string_view args, Extensio
   return line;
 }
 
-std::optional<NoteLine> parse_note_line(std::string_view args) {
+std::optional<NoteLine> parse_note_line(std::string_view args, ExtensionSet allowed) {
   NoteLine line{};
   if (!take(args, line.id) || !take(args, line.bytes)) return std::nullopt;
-  line.is_good = args.empty() && line.bytes > 0;
+  line.tail = tail_of(args, allowed);
   return line;
 }
 

@@ -13,18 +13,18 @@ inline constexpr std::string_view put_prefix = command_row<Put>().prefix;
 inline constexpr std::string_view put_batch_prefix = command_row<PutBatch>().prefix;
 inline constexpr std::string_view note_prefix = command_row<NoteJob>().prefix;
 
-// What follows the last number of a put's line, apart from valid options.
-enum class PutTail : uint8_t {
+// What follows the last number of a line with a body behind it, apart from valid options.
+enum class LineTail : uint8_t {
   Nothing,
   Junk,        // The body is read as the next command, as in beanstalkd.
-  BadOptions,  // The junk holds a colon. The body is dropped before the put is answered.
+  BadOptions,  // The junk holds a colon. The body is dropped before the command is answered.
 };
 
 // The content of a put's line. The numbers are valid. The parser checks the size against its limit,
 // before it checks the tail.
 struct PutLine {
   Put put;
-  PutTail tail;
+  LineTail tail;
 };
 
 // Parses the numbers and options of a put from what follows its prefix. Without a value if a number
@@ -44,16 +44,15 @@ struct PutBatchLine {
 // numbers is none, so that nobody can say where the items end.
 std::optional<PutBatchLine> parse_put_batch_line(std::string_view args, ExtensionSet allowed);
 
-// The content of a note's line.
+// The content of a note's line, which is judged as that of a put is.
 struct NoteLine {
   JobId id;
-  uint64_t bytes;
-  bool is_good;  // If not, the text is dropped before the command is answered.
+  uint32_t bytes;
+  LineTail tail;
 };
 
-// Parses the line of a note from what follows its prefix. Without a value if one of the two numbers
-// is none, so that nobody can say where the text ends.
-std::optional<NoteLine> parse_note_line(std::string_view args);
+// Parses the line of a note from what follows its prefix. Without a value if a number is bad.
+std::optional<NoteLine> parse_note_line(std::string_view args, ExtensionSet allowed);
 
 // Returns whether the line that begins with `head`, its first line_bytes_max bytes, may have
 // line_long_bytes_max bytes. It may if `head` holds a colon, or begins with the word of an

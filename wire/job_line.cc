@@ -22,24 +22,35 @@ const JobStats::More& more_of(const JobStats& job) {
   return job.more ? *job.more : none;
 }
 
+// What only one that has ended has; it has no state but that.
+std::string ended_part(const JobStats::Ended& ended) {
+  return fmt::format(", ended: {}, ended-age: {}, ended-by: {}", name_of(ended.how),
+                     seconds(ended.age), yaml_text(ended.user));
+}
+
 void append_job(std::string& out, const JobStats& job) {
   fmt::format_to(std::back_inserter(out),
                  "- {{id: {}, tube: \"{}\", state: {}, pri: {}, age: {}, delay: {}, ttr: {}, "
-                 "time-left: {}, bytes: {}, reserves: {}, attempts: {}{}{}}}\n",
-                 job.id, job.tube, state_name(job.state), job.priority, seconds(job.age),
-                 seconds(job.delay), seconds(job.ttr), seconds(job.time_left), job.body_bytes,
-                 job.reserves, more_of(job).attempts, more_of(job).parked ? ", parked: true" : "",
-                 more_of(job).notes > 0 ? fmt::format(", notes: {}", more_of(job).notes) : "");
+                 "time-left: {}, bytes: {}, reserves: {}, attempts: {}{}{}{}}}\n",
+                 job.id, job.tube, job.ended ? "ended" : state_name(job.state), job.priority,
+                 seconds(job.age), seconds(job.delay), seconds(job.ttr), seconds(job.time_left),
+                 job.body_bytes, job.reserves, more_of(job).attempts,
+                 more_of(job).parked ? ", parked: true" : "",
+                 more_of(job).notes > 0 ? fmt::format(", notes: {}", more_of(job).notes) : "",
+                 job.ended ? ended_part(*job.ended) : "");
 }
 
-// RFC 3339, with milliseconds.
+}  // namespace
+
 std::string utc_text(Nanos time) {
   const std::chrono::sys_time<std::chrono::seconds> whole{std::chrono::seconds(seconds(time))};
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(whole.time_since_epoch().count()),
                      time % nanos_per_second / nanos_per_ms);
 }
 
-}  // namespace
+std::string utc_text_if_known(Nanos time) {
+  return time == 0 ? std::string() : utc_text(time);
+}
 
 void append_fact(std::string& out, JobFact fact, const JobStats& job) {
   const auto append = [&out](auto value) { fmt::format_to(std::back_inserter(out), "{}", value); };
@@ -76,6 +87,23 @@ void append_fact(std::string& out, JobFact fact, const JobStats& job) {
       return append(std::string_view(more_of(job).key));
     case JobFact::Notes:
       return append(more_of(job).notes);
+    case JobFact::Ended:
+      return append(job.ended ? name_of(job.ended->how) : "");
+    case JobFact::EndedAge:
+      return append(job.ended ? seconds(job.ended->age) : 0);
+    case JobFact::EndedBy:
+      return append(job.ended ? std::string_view(job.ended->user) : "");
+    case JobFact::Restored:
+      if (more_of(job).restored != 0) append(more_of(job).restored);
+      return;
+    case JobFact::PutAt:
+      return append(utc_text_if_known(more_of(job).put_at));
+    case JobFact::PutBy:
+      return append(std::string_view(more_of(job).put_by));
+    case JobFact::FirstReserved:
+      return append(utc_text_if_known(more_of(job).first_reserved));
+    case JobFact::EndedAt:
+      return append(utc_text_if_known(job.ended ? job.ended->at : 0));
   }
 }
 

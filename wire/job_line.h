@@ -2,12 +2,18 @@
 
 #include <string>
 
+#include "engine/types/basic.h"
 #include "engine/types/option_values.h"
 #include "engine/types/reply.h"
 #include "engine/types/stats.h"
 
 // What is told on one line: what `with:` adds to a reply, and a line of list-jobs or list-clients.
 namespace perennial::wire {
+
+// The time in RFC 3339, UTC, with milliseconds. `time`: since the epoch.
+std::string utc_text(Nanos time);
+// The same, and an empty text for 0: it is not known.
+std::string utc_text_if_known(Nanos time);
 
 // Appends the value of a fact. Durations are in whole seconds, rounded down, as in `stats-job`.
 void append_fact(std::string& out, JobFact fact, const JobStats& job);

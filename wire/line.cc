@@ -21,13 +21,19 @@ size_t find_crlf(std::string_view text, size_t from) {
 
 }  // namespace
 
+LineReader LineReader::of_replies() {
+  LineReader reader;
+  reader.bytes_max_at_first_ = line_long_bytes_max;
+  return reader;
+}
+
 LineReader::Got LineReader::take(std::string_view& rest) {
   if (complete_) forget();
   complete_ = false;
   if (too_long_) return drop(rest);
   if (!held_.empty()) return take_more(rest);
 
-  bytes_max_ = line_bytes_max;
+  bytes_max_ = bytes_max_at_first_;
   std::string_view window = rest.substr(0, bytes_max_);
   size_t crlf = find_crlf(window, 0);
   if (crlf == npos && becomes_long(window)) {

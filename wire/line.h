@@ -19,8 +19,10 @@ inline constexpr size_t line_long_bytes_max = 32'768;
 // line that may be long: the rest of a longer line is dropped as it arrives.
 class LineReader {
  public:
-  // `allowed`: the extensions whose lines may be long.
+  // For commands. `allowed`: the extensions whose lines may be long.
   explicit LineReader(ExtensionSet allowed = {}) : allowed_(allowed) {}
+  // For replies, whose lines may all be long: what `with:` adds may have several names.
+  static LineReader of_replies();
 
   enum class Got : unsigned char { Nothing, Line, TooLong };
 
@@ -31,6 +33,9 @@ class LineReader {
   // The last complete line, without its CRLF. Valid until the next call of take(), while the bytes
   // of the last call are valid.
   std::string_view line() const { return line_; }
+
+  // What has arrived of a line that is not complete, when take() has returned Nothing.
+  std::string_view beginning() const { return held_; }
 
   // The first bytes of the line that was dropped last, enough to recognise a header.
   std::string_view dropped_head() const { return dropped_head_; }
@@ -50,7 +55,8 @@ class LineReader {
   void forget();
 
   ExtensionSet allowed_;
-  size_t bytes_max_ = line_bytes_max;  // Of the line that is read now.
+  size_t bytes_max_at_first_ = line_bytes_max;  // Of a line, until it becomes long.
+  size_t bytes_max_ = line_bytes_max;           // Of the line that is read now.
 
   std::string held_;  // The beginning of a line, without a CRLF.
   std::string dropped_head_;

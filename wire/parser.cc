@@ -73,9 +73,9 @@ void Parser::begin_put(std::string_view args, Step& step) {
     step.command = Malformed{Malformed::Kind::BadFormat};
   } else if (line->put.body_bytes > job_bytes_max_) {
     begin_refusal(PutTooBig{}, line->put.body_bytes);
-  } else if (line->tail == PutTail::BadOptions) {
+  } else if (line->tail == LineTail::BadOptions) {
     begin_refusal(PutTrailingJunk{}, line->put.body_bytes);
-  } else if (line->tail == PutTail::Junk) {
+  } else if (line->tail == LineTail::Junk) {
     step.command = PutTrailingJunk{};
   } else {
     put_ = line->put;
@@ -101,18 +101,22 @@ void Parser::begin_batch(std::string_view args, Step& step) {
   }
 }
 
+// The order of these checks is that of a put. A put may be empty, and a note may not.
 void Parser::begin_note(std::string_view args, Step& step) {
-  const std::optional<NoteLine> line = parse_note_line(args);
+  const std::optional<NoteLine> line = parse_note_line(args, allowed_);
   if (!line) {
     step.command = Malformed{Malformed::Kind::BadFormat};
-  } else if (!line->is_good) {
-    begin_refusal(NoteRefused{NoteRefused::Why::BadFormat}, line->bytes);
   } else if (line->bytes > note_bytes_max) {
     begin_refusal(NoteRefused{NoteRefused::Why::TooBig}, line->bytes);
+  } else if (line->tail == LineTail::BadOptions) {
+    begin_refusal(NoteRefused{NoteRefused::Why::BadFormat}, line->bytes);
+  } else if (line->tail == LineTail::Junk) {
+    step.command = NoteRefused{NoteRefused::Why::BadFormat};
+  } else if (line->bytes == 0) {
+    begin_refusal(NoteRefused{NoteRefused::Why::BadFormat}, 0);
   } else {
-    const auto bytes = static_cast<uint32_t>(line->bytes);
-    note_ = std::make_unique<NoteJob>(NoteJob{.id = line->id, .bytes = bytes});
-    put_ = {.priority = 0, .delay_s = 0, .ttr_s = 0, .body_bytes = bytes};
+    note_ = std::make_unique<NoteJob>(NoteJob{.id = line->id, .bytes = line->bytes});
+    put_ = {.priority = 0, .delay_s = 0, .ttr_s = 0, .body_bytes = line->bytes};
     reading_ = Reading::Body;
   }
 }
@@ -174,12 +178,12 @@ void Parser::end_batch(const Body& items, Step& step) {
   if (!why && !body_dropped_) {
     why = parse_items(items.view(), {job_bytes_max_, allowed_}, batch, step.bodies);
   }
-  step.body_dropped = body_dropped_;
   if (why) {
     step.bodies.clear();
     step.command = PutBatchRefused{*why};
   } else {
     step.command = std::move(batch);
+    step.body_dropped = body_dropped_;
   }
 }
 
@@ -193,10 +197,12 @@ void Parser::end_note(const Body& text, Step& step) {
   step.command = std::move(note);
 }
 
-// Begins to drop the body and its CRLF. The put is answered after that.
+// Begins to drop the body and its CRLF. The command is answered after that. The size is that of the
+// line, and may be the largest number there is.
 void Parser::begin_refusal(Command command, uint64_t body_bytes) {
+  constexpr uint64_t crlf_bytes = 2;
   refused_ = std::make_unique<Command>(std::move(command));
-  skip_left_ = body_bytes + 2;
+  skip_left_ = std::min(body_bytes, UINT64_MAX - crlf_bytes) + crlf_bytes;
   reading_ = Reading::Refused;
 }
 

@@ -36,6 +36,16 @@ const ReplyRow* find_row(std::string_view word, bool is_alone) {
   return row == std::end(reply_rows) ? nullptr : row;
 }
 
+// Whether a line that is not complete can still become a reply. So what answers is known to be
+// another program by its first bytes, and not when it has sent a whole line or closed.
+bool may_become_reply(std::string_view beginning) {
+  const size_t end = beginning.find_first_of(" \r");
+  const std::string_view word = beginning.substr(0, end);
+  return std::ranges::any_of(reply_rows, [&](const ReplyRow& row) {
+    return end == std::string_view::npos ? row.text.starts_with(word) : row.text == word;
+  });
+}
+
 // Removes a word from the front, and the space behind it.
 std::string_view next_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find(' '));
@@ -136,7 +146,10 @@ ReplyStep ReplyParser::feed(std::span<const char> bytes) {
 Status ReplyParser::read_line(std::string_view& rest, ReplyStep& step) {
   const LineReader::Got got = lines_.take(rest);
   if (got == LineReader::Got::TooLong || lines_.too_long()) return garbage("line too long", "");
-  if (got == LineReader::Got::Nothing) return Status();
+  if (got == LineReader::Got::Nothing) {
+    const std::string_view beginning = lines_.beginning();
+    return may_become_reply(beginning) ? Status() : garbage("line", beginning);
+  }
   ClientReply reply;
   std::optional<uint64_t> payload_bytes;
   if (!parse_line(lines_.line(), reply, payload_bytes)) return garbage("line", lines_.line());

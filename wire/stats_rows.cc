@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "wire/job_line.h"
+
 namespace perennial::wire {
 namespace {
 
@@ -220,6 +222,11 @@ StatsValue more_of(const JobStats& job) {
 }
 
 template <auto Member>
+StatsValue time_of(const JobStats& job) {
+  return utc_text_if_known((*job.more).*Member);
+}
+
+template <auto Member>
 StatsValue in_ms(const JobStats& job) {
   return static_cast<uint64_t>(job.*Member / nanos_per_ms);
 }
@@ -254,6 +261,13 @@ constexpr StatsRow<JobStats> of_job_more[] = {
      "Whether it is ready, and its concurrency key is full."},
     {"notes", Form::Plain, more_of<&JobStats::More::notes>,
      "How many notes it had; the last three are kept."},
+    {"restored", Form::Plain, more_of<&JobStats::More::restored>,
+     "The job that had ended and was put back as this one; 0: none."},
+    {"put-at", Form::Quoted, time_of<&JobStats::More::put_at>, "When it was first put."},
+    {"put-by", Form::Quoted, more_of<&JobStats::More::put_by>,
+     "Who put it, where there are users, if its tube kept jobs that end; else empty."},
+    {"first-reserved", Form::Quoted, time_of<&JobStats::More::first_reserved>,
+     "When it was first reserved, if its tube kept jobs that end; else empty."},
 };
 
 template <auto Member>
@@ -300,6 +314,14 @@ constexpr StatsRow<TubeStats> of_tube_more[] = {
     {"draining", Form::Plain,
      [](const TubeStats& tube) -> StatsValue { return tube.more->settings.drain.value_or(false); },
      "Whether puts into it are refused."},
+    {"keep", Form::Seconds,
+     [](const TubeStats& tube) -> StatsValue { return tube.more->settings.keep.value_or(0); },
+     "The setting, in seconds; 0: none."},
+    {"keep-max", Form::Plain,
+     [](const TubeStats& tube) -> StatsValue {
+       return uint64_t{tube.more->settings.keep_max.value_or(0)};
+     },
+     "The setting; 0: none."},
 };
 
 }  // namespace

@@ -46,6 +46,8 @@ std::vector<Subcommand> all_commands() {
       undrain_command(),
       list_command(),
       flush_command(),
+      restore_job_command(),
+      restore_tube_command(),
       move_command(),
       set_job_command(),
       note_command(),

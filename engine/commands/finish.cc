@@ -20,7 +20,7 @@ bool remove_for(State& state, Conn& conn, JobId id) {
   Tube& tube = state.tube_of(*job);
   ++tube.cmd_delete;
   end_run(state, *job, RunEnd::Deleted);
-  remove(state, *job, KeyEnd::Cooldown, true);
+  remove(state, *job, KeyEnd::Cooldown, {JobEnd::Deleted, state.turn.user()});
   state.tubes.end_if_unused(tube);
   return true;
 }

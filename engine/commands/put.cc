@@ -2,14 +2,12 @@
 // one input: so it is in one batch on disk, whole or not at all.
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,26 +25,9 @@ const std::string& put_tube(const State& state, const Conn& conn, const std::str
   return batch_tube.empty() ? state.tubes.of(conn.used).name : batch_tube;
 }
 
-// Why a put into the tube is refused, as far as that is known before the tube is made.
-std::optional<PutRefusal> put_refusal(const State& state, std::string_view tube, size_t jobs,
-                                      size_t keys) {
-  const Limits& limits = state.limits;
-  if (state.is_draining || state.tubes.settings().is_draining(tube)) return PutRefusal::Draining;
-  if (!state.turn.accepts_puts()) return PutRefusal::Space;
-  if (limits.jobs_max != 0 && state.jobs.size() + jobs > limits.jobs_max) return PutRefusal::Jobs;
-  const bool has_keys = limits.keys_max == 0 || state.keys.size() + keys <= limits.keys_max;
-  if (keys > 0 && !has_keys) return PutRefusal::Keys;
-  return std::nullopt;
-}
-
 // Counts and answers it.
 void refuse_put(State& state, const Conn& conn, PutRefusal why) {
-  ++state.counters.puts_refused[static_cast<size_t>(why)];
-  constexpr std::array words = {Word::Draining,    Word::OutOfMemory, Word::OutOfMemory,
-                                Word::OutOfMemory, Word::OutOfMemory, Word::JobTooBig,
-                                Word::ExpectedCrlf};
-  static_assert(words.size() == std::tuple_size_v<PutRefusals>);
-  state.turn.answer(conn.id, words[static_cast<size_t>(why)]);
+  state.turn.answer(conn.id, count_refusal(state, why));
 }
 
 // `tubes`: that of each item.

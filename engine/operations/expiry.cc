@@ -10,7 +10,7 @@ namespace {
 class Expiring final : public Operation {
  public:
   Job* next(State& state) override { return state.jobs.first_expired(); }
-  void step(State& state, Job& job) override { expire(state, job); }
+  void step(State& state, Job& job) override { expire(state, job, false); }
 };
 
 }  // namespace

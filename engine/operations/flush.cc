@@ -12,13 +12,15 @@ class Flushing final : public Walk {
   Flushing(State& state, Conn& conn, const FlushTube& flush)
       : Walk(state, conn, Word::Flushed, flush.tube, flush.states.value_or(StateSet::all()),
              flush.match),
-        ends_cooldowns_(!flush.states && !flush.match.is_set()) {}
+        ends_cooldowns_(!flush.states && !flush.match.is_set()),
+        user_(state.turn.user()) {}
 
   Job* next(State& state) override;
   void step(State& state, Job& job) override;
 
  private:
   const bool ends_cooldowns_;  // Those of the tube's keys, after the jobs.
+  const std::string user_;     // Who has asked for it.
 };
 
 // After the jobs the cooldowns of the tube end, unless only some jobs are flushed.
@@ -39,7 +41,7 @@ void Flushing::step(State& state, Job& job) {
   ++moved_;
   ++tube.cmd_delete;
   end_run(state, job, RunEnd::Deleted);
-  remove(state, job, KeyEnd::Free, true);
+  remove(state, job, KeyEnd::Free, {JobEnd::Flushed, user_});
   state.tubes.end_if_unused(tube);
   // The deletion of a row and a body costs the disk as much as two moves.
   state.turn.count_transition();

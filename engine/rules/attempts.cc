@@ -22,8 +22,8 @@ bool move_to_dead_tube(State& state, Job& job, bool promised) {
   Tube* const to = state.tubes.find_or_make(name);
   if (to == nullptr) return false;
   state.tubes.store(*to);
-  // The job begins anew: the settings of its first life would end it again. Its notes say why it
-  // died.
+  // The job begins anew: the settings of its first life would end it again. What has happened to
+  // it stays, and its notes say why it died.
   state.jobs.change(job, promised, [&] {
     end_key(state, job, KeyEnd::Free);
     JobFields& kept = state.fields.make(job);
@@ -32,6 +32,9 @@ bool move_to_dead_tube(State& state, Job& job, bool promised) {
     anew.concurrency = kept.concurrency;
     anew.ttr_rest_ns = kept.ttr_rest_ns;
     anew.notes = kept.notes;
+    anew.restored = kept.restored;
+    anew.put_by = std::move(kept.put_by);
+    anew.first_reserved = kept.first_reserved;
     kept = std::move(anew);
     job.tube = to->id;
     job.delay_s = 0;
@@ -86,16 +89,16 @@ void give_back(State& state, Job& job, const Return& how, bool promised) {
     case Return::To::Dead:
       return die(state, job, promised);
     case Return::To::Expired:
-      return expire(state, job);
+      return expire(state, job, promised);
   }
 }
 
-void expire(State& state, Job& job) {
+void expire(State& state, Job& job, bool promised) {
   ++state.counters.jobs_expired;
   Tube& tube = state.tube_of(job);
   ++tube.jobs_expired;
-  if (move_to_dead_tube(state, job, false)) return;
-  remove(state, job, KeyEnd::Cooldown, false);
+  if (move_to_dead_tube(state, job, promised)) return;
+  remove(state, job, KeyEnd::Cooldown, {.how = JobEnd::Expired, .promised = promised});
   state.tubes.end_if_unused(tube);
 }
 

@@ -16,7 +16,8 @@ struct Return {
 // Counts the attempt if it `counts`. `delay`: the one that was asked for.
 Return end_attempt(State& state, Job& job, bool counts, Nanos delay);
 void give_back(State& state, Job& job, const Return& how, bool promised);
-// The job is over: it moves to its dead tube, or is deleted. Its tube may end.
-void expire(State& state, Job& job);
+// The job is over: it moves to its dead tube, or is deleted. Its tube may end. `promised`: a client
+// is told so, because it has released the job.
+void expire(State& state, Job& job, bool promised);
 
 }  // namespace perennial::engine

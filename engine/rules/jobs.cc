@@ -1,5 +1,7 @@
 #include "engine/rules/jobs.h"
 
+#include <array>
+#include <tuple>
 #include <utility>
 
 #include "engine/rules/serving.h"
@@ -12,10 +14,33 @@ JobId add_job(State& state, Tube& tube, const Put& put) {
   return job.id;
 }
 
-void remove(State& state, Job& job, KeyEnd key_end, bool promised) {
-  if (promised) ++state.counters.job_ends.deleted;
-  state.jobs.remove(job, promised, [&] {
+std::optional<PutRefusal> put_refusal(const State& state, std::string_view tube, size_t jobs,
+                                      size_t keys) {
+  const Limits& limits = state.limits;
+  if (state.is_draining || state.tubes.settings().is_draining(tube)) return PutRefusal::Draining;
+  if (!state.turn.accepts_puts()) return PutRefusal::Space;
+  if (limits.jobs_max != 0 && state.jobs.size() + jobs > limits.jobs_max) return PutRefusal::Jobs;
+  const bool has_keys = limits.keys_max == 0 || state.keys.size() + keys <= limits.keys_max;
+  if (keys > 0 && !has_keys) return PutRefusal::Keys;
+  return std::nullopt;
+}
+
+Word count_refusal(State& state, PutRefusal why) {
+  ++state.counters.puts_refused[static_cast<size_t>(why)];
+  constexpr std::array words = {Word::Draining,    Word::OutOfMemory, Word::OutOfMemory,
+                                Word::OutOfMemory, Word::OutOfMemory, Word::JobTooBig,
+                                Word::ExpectedCrlf};
+  static_assert(words.size() == std::tuple_size_v<PutRefusals>);
+  return words[static_cast<size_t>(why)];
+}
+
+void remove(State& state, Job& job, KeyEnd key_end, const Ending& ending) {
+  if (ending.how != JobEnd::Expired) ++state.counters.job_ends.deleted;
+  const bool is_kept = is_kept_after(state, job);
+  state.jobs.remove(job, ending.promised, [&] {
+    if (is_kept) keep_ended(state, job, ending);
     end_key(state, job, key_end);
+    if (is_kept) return;
     const JobFields* const fields = state.fields.of(job);
     if (fields != nullptr && fields->notes > 0) {
       state.turn.emit(NotesRemoved{job.id, notes_kept(fields->notes)});

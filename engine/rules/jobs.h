@@ -1,20 +1,33 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "engine/rules/ended.h"
 #include "engine/rules/keys.h"
 #include "engine/tables/state.h"
 #include "engine/types/command.h"
+#include "engine/types/reply.h"
 #include "engine/types/stats.h"
 
 // What becomes of a job, apart from the end of an attempt (attempts.h): it is put, moved, kicked,
 // buried and removed, and who waits for it is served.
 namespace perennial::engine {
 
+// Why a put of so many jobs and keys into the tube is refused, as far as that is known before the
+// tube is made.
+std::optional<PutRefusal> put_refusal(const State& state, std::string_view tube, size_t jobs,
+                                      size_t keys);
+// Counts it, and returns the answer.
+Word count_refusal(State& state, PutRefusal why);
 // Puts a job, which takes its key. It is not handed out yet.
 JobId add_job(State& state, Tube& tube, const Put& put);
 // The job has a further note.
 void add_note(State& state, Job& job, const NoteJob& said);
-// Removes the job, and its notes with it. The caller ends its tube if that is unused then.
-void remove(State& state, Job& job, KeyEnd key_end, bool promised);
+// Removes the job, and its notes with it, unless its tube keeps what ends. The caller ends its tube
+// if that is unused then.
+void remove(State& state, Job& job, KeyEnd key_end, const Ending& ending);
 void bury(State& state, Job& job, bool promised);
 // Makes the job ready, and hands it out.
 void move_to_ready(State& state, Job& job, bool promised);

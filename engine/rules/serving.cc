@@ -71,6 +71,10 @@ void reserve(State& state, Conn& conn, Job& job) {
     job.place.holder = conn.id;
     job.state = JobState::Reserved;
     job.order = static_cast<uint64_t>(later(now, state.fields.ttr_of(job)));
+    const bool is_first = job.reserves == 1;
+    if (is_first && state.turn.keeps_ended(tube.settings)) {
+      state.fields.make(job).first_reserved = now;
+    }
   });
   state.tubes.take_token(tube);
 }

@@ -129,6 +129,27 @@ std::optional<JobStats> EngineView::job_statistics(JobId id) const {
   return stats_of(*state_, *job);
 }
 
+EndedSpan EngineView::ended_span(std::string_view tube) const {
+  return state_->ended.of(tube);
+}
+
+TubeSettings EngineView::settings_of(std::string_view tube) const {
+  return state_->tubes.settings().in_force(tube);
+}
+
+const std::string* EngineView::next_with_ended(std::string_view after) const {
+  const auto next = state_->ended.by_tube().upper_bound(after);
+  return next != state_->ended.by_tube().end() ? &next->first : nullptr;
+}
+
+JobStats EngineView::ended_statistics(const EndedJob& ended, Nanos now) const {
+  return stats_of(ended, now);
+}
+
+bool EngineView::matches(const EndedJob& ended, const JobMatch& match, Nanos now) const {
+  return is_matched(from_row(ended.row), match, now);
+}
+
 std::vector<ConnId> EngineView::connections() const {
   std::vector<ConnId> out;
   out.reserve(state_->conns.all().size());
@@ -181,7 +202,8 @@ size_t EngineView::listed_bytes(ConnId conn, const Command& command) const {
 
 size_t EngineView::memory_bytes() const {
   return state_->jobs.memory_bytes() + state_->fields.memory_bytes() +
-         state_->tubes.memory_bytes() + state_->conns.memory_bytes() + state_->keys.memory_bytes();
+         state_->tubes.memory_bytes() + state_->conns.memory_bytes() + state_->keys.memory_bytes() +
+         state_->ended.memory_bytes();
 }
 
 }  // namespace perennial::engine

@@ -23,6 +23,7 @@ Image image_of(const State& state) {
   });
   for (const auto& [name, settings] : state.tubes.settings().by_name())
     image.settings.emplace(name, settings);
+  for (const auto& [name, span] : state.ended.by_tube()) image.ended.emplace(name, span);
   return image;
 }
 

@@ -40,7 +40,7 @@ const Job* holder_of(const State& state, std::string_view tube, std::string_view
 // a walk over all of them.
 uint32_t list_few(const State& state, const Tube& tube, const ListJobs& list, JobList& found) {
   std::vector<const Job*> jobs;
-  for_each_in(state, tube, list.states, [&](const Job& job) {
+  for_each_in(state, tube, list.states.states, [&](const Job& job) {
     if (job.id > list.after) jobs.push_back(&job);
   });
   std::ranges::sort(jobs, {}, [](const Job* job) { return job->id; });
@@ -49,7 +49,7 @@ uint32_t list_few(const State& state, const Tube& tube, const ListJobs& list, Jo
   for (const Job* const job : jobs) found.jobs.push_back(stats_of(state, *job));
   const bool is_last = is_whole || state.jobs.first_from(jobs.back()->id + 1) == nullptr;
   found.cursor = is_last ? 0 : jobs.back()->id;
-  return static_cast<uint32_t>(tube.count_in(list.states));
+  return static_cast<uint32_t>(tube.count_in(list.states.states));
 }
 
 }  // namespace
@@ -61,11 +61,11 @@ std::optional<uint32_t> EngineView::list_jobs(const ListJobs& list, uint32_t sca
   if (!list.key.empty()) {
     const Job* const holder = holder_of(*state_, list.tube, list.key);
     const bool is_asked_for =
-        holder != nullptr && holder->id > list.after && list.states.holds(holder->state);
+        holder != nullptr && holder->id > list.after && list.states.states.holds(holder->state);
     if (is_asked_for) found.jobs.push_back(stats_of(*state_, *holder));
     return 0;
   }
-  if (tube != nullptr && tube->count_in(list.states) <= few_jobs_max) {
+  if (tube != nullptr && tube->count_in(list.states.states) <= few_jobs_max) {
     return list_few(*state_, *tube, list, found);
   }
   uint32_t looked_at = 0;
@@ -74,7 +74,7 @@ std::optional<uint32_t> EngineView::list_jobs(const ListJobs& list, uint32_t sca
     ++looked_at;
     found.cursor = job->id;
     const bool is_asked_for =
-        (tube == nullptr || job->tube == tube->id) && list.states.holds(job->state);
+        (tube == nullptr || job->tube == tube->id) && list.states.states.holds(job->state);
     if (is_asked_for) found.jobs.push_back(stats_of(*state_, *job));
     job = state_->jobs.first_from(job->id + 1);
   }

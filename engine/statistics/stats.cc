@@ -5,25 +5,34 @@
 namespace perennial::engine {
 namespace {
 
+// What the fields of a live job and of one that has ended tell alike.
+void tell_fields(JobStats::More& more, const JobFields& fields) {
+  more.attempts = fields.attempts;
+  more.from = fields.from;
+  if (fields.key) {
+    more.key = fields.key->key;
+    more.key_seconds = fields.key->seconds;
+  }
+  more.concurrency = fields.concurrency;
+  more.notes = fields.notes;
+  more.restored = fields.restored;
+  more.put_by = fields.put_by;
+  more.first_reserved = fields.first_reserved;
+}
+
 JobStats::More more_of(const State& state, const Job& job) {
   const Tube& tube = state.tube_of(job);
   JobStats::More more = {.tries = state.fields.tries_of(job, tube),
                          .backoff = state.fields.backoff_of(job, tube),
-                         .dead = state.fields.dead_tube_of(job, tube)};
+                         .dead = state.fields.dead_tube_of(job, tube),
+                         .put_at = job.created};
   const JobFields* const fields = state.fields.of(job);
   if (fields == nullptr) return more;
-  more.attempts = fields->attempts;
-  more.from = fields->from;
+  tell_fields(more, *fields);
   if (fields->expires_at > 0) {
     more.expire_left = std::max<Nanos>(fields->expires_at - state.turn.now(), 0);
   }
-  if (fields->key) {
-    more.key = fields->key->key;
-    more.key_seconds = fields->key->seconds;
-  }
-  more.concurrency = fields->concurrency;
   more.parked = state.jobs.is_parked(job);
-  more.notes = fields->notes;
   return more;
 }
 
@@ -49,6 +58,38 @@ JobStats stats_of(const State& state, const Job& job) {
       .body_bytes = job.body_bytes,
       .holder = job.state == JobState::Reserved ? job.place.holder : 0};
   if (state.limits.has_extensions) stats.more = more_of(state, job);
+  return stats;
+}
+
+JobStats stats_of(const EndedJob& ended, Nanos now) {
+  const JobRow& row = ended.row;
+  const JobFields fields = row.fields ? *row.fields : JobFields();
+  const auto whole = [](uint32_t seconds, uint32_t rest_ns) {
+    return static_cast<Nanos>(seconds) * nanos_per_second + rest_ns;
+  };
+  JobStats stats = {.id = row.id,
+                    .tube = ended.tube,
+                    .state = row.state,
+                    .priority = row.priority,
+                    .age = now - row.created,
+                    .delay = whole(row.delay_s, fields.delay_rest_ns),
+                    .ttr = whole(row.ttr_s, fields.ttr_rest_ns),
+                    .reserves = row.reserves,
+                    .timeouts = row.timeouts,
+                    .releases = row.releases,
+                    .buries = row.buries,
+                    .kicks = row.kicks,
+                    .body_bytes = row.body_bytes};
+  stats.more = JobStats::More{.tries = fields.tries,
+                              .backoff = fields.backoff.value_or(Backoff()),
+                              .dead = fields.dead,
+                              .put_at = row.created};
+  tell_fields(*stats.more, fields);
+  stats.ended = JobStats::Ended{.how = ended.how,
+                                .at = ended.at,
+                                .age = now - ended.at,
+                                .user = ended.user,
+                                .place = ended.place};
   return stats;
 }
 

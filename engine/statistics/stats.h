@@ -9,6 +9,8 @@ namespace perennial::engine {
 
 // What stats-job and stats-tube answer.
 JobStats stats_of(const State& state, const Job& job);
+// Of a job that has ended. Its options are its own: those of its tube are not in force for it.
+JobStats stats_of(const EndedJob& ended, Nanos now);
 TubeStats stats_of(const State& state, const Tube& tube);
 // The reply that gives a job to a client, with the facts that it asked for.
 JobReply job_reply(const State& state, Word word, const Job& job, const JobFacts& with);

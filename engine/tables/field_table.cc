@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/types/later.h"
+#include "engine/types/note.h"
 
 namespace perennial::engine {
 
@@ -32,8 +33,10 @@ void FieldTable::drop_if_empty(Job& job) {
   if (job.has_fields && *of(job) == JobFields()) drop(job);
 }
 
-void FieldTable::make_from(Job& job, const PutOptions& options, const Tube& tube, Nanos now) {
+void FieldTable::make_from(Job& job, const PutOptions& options, const Tube& tube, Nanos now,
+                           std::string_view put_by) {
   JobFields fields;
+  fields.put_by = put_by.substr(0, note_user_bytes_max);
   fields.delay_rest_ns = options.delay_rest_ns;
   fields.ttr_rest_ns = options.ttr_rest_ns;
   if (options.tries) fields.tries = static_cast<uint32_t>(options.tries->value);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "engine/containers/job.h"
 #include "engine/tables/tube.h"
@@ -36,7 +37,9 @@ class FieldTable {
   // Drops the fields if none of them is set.
   void drop_if_empty(Job& job);
   // Those of a job that is put now. A tube's `expire` is applied here, because it counts from here.
-  void make_from(Job& job, const PutOptions& options, const Tube& tube, Nanos now);
+  // `put_by`: the user, where that is remembered.
+  void make_from(Job& job, const PutOptions& options, const Tube& tube, Nanos now,
+                 std::string_view put_by);
 
   // The delay and the ttr, with what is below a second.
   Nanos delay_of(const Job& job) const;

@@ -25,12 +25,24 @@ Job* JobTable::find_free(const Conn& conn, JobId id) {
 
 // ---- Changes.
 
-Job& JobTable::add(Tube& tube, const Put& put) {
+JobId JobTable::take_stored_id() {
   const JobId id = take_id();
   if (id >= id_limit_) {
     id_limit_ = id + limits_.id_block;
     turn_.emit(NextIdRaised{id_limit_});
   }
+  return id;
+}
+
+void JobTable::insert(Tube& tube, Job& job) {
+  jobs_.insert(job.id, &job);
+  ++tube.total_jobs;
+  ++total_;
+  body_bytes_ += job.body_bytes;
+}
+
+Job& JobTable::add(Tube& tube, const Put& put) {
+  const JobId id = take_stored_id();
   tubes_.store(tube);
   const Nanos now = turn_.now();
   const bool has_ttr_rest = put.options && put.options->ttr_rest_ns > 0;
@@ -42,12 +54,10 @@ Job& JobTable::add(Tube& tube, const Put& put) {
                                // protocol.txt, "put": a ttr of 0 is made 1.
                                .ttr_s = has_ttr_rest ? put.ttr_s : std::max(put.ttr_s, 1u),
                                .body_bytes = put.body_bytes});
-  jobs_.insert(id, job);
-  ++tube.total_jobs;
-  ++total_;
-  body_bytes_ += put.body_bytes;
+  insert(tube, *job);
   if (put.options || tube.settings) {
-    fields_.make_from(*job, put.options ? *put.options : PutOptions(), tube, now);
+    const std::string_view put_by = turn_.keeps_ended(tube.settings) ? turn_.user() : "";
+    fields_.make_from(*job, put.options ? *put.options : PutOptions(), tube, now, put_by);
   }
   const Nanos delay = fields_.delay_of(*job);
   if (delay > 0) {
@@ -57,6 +67,26 @@ Job& JobTable::add(Tube& tube, const Put& put) {
   enter(*job, now);
   turn_.emit_counted(JobMoved{id, std::nullopt, row_of(*job), true});
   return *job;
+}
+
+Job& JobTable::add_again(Tube& tube, const JobRow& ended) {
+  const Nanos now = turn_.now();
+  Job again = from_row(ended);
+  again.id = take_stored_id();
+  tubes_.store(tube);
+  again.tube = tube.id;
+  const bool is_due = again.state == JobState::Delayed && again.order <= static_cast<uint64_t>(now);
+  if (is_due || again.state == JobState::Reserved) again.state = JobState::Ready;
+  if (again.state == JobState::Buried) again.order = next_bury_order_++;
+  Job& job = *pool_.take(again);
+  insert(tube, job);
+  JobFields& fields = fields_.make(job);
+  if (ended.fields) fields = *ended.fields;
+  if (fields.expires_at <= now) fields.expires_at = 0;
+  fields.restored = ended.id;
+  enter(job, now);
+  turn_.emit_counted(JobMoved{job.id, std::nullopt, row_of(job), true});
+  return job;
 }
 
 void JobTable::move(Job& job, JobState to, uint64_t order, bool promised) {

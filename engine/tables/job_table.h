@@ -63,6 +63,9 @@ class JobTable {
   // ---- Changes.
   // Adds a job, ready or delayed. Its key is not held yet.
   Job& add(Tube& tube, const Put& put);
+  // Adds a job that is as one was that has ended, with a new id. One that was reserved is ready; so
+  // is one whose delay is over, and one that had expired expires no more. Its key is not held yet.
+  Job& add_again(Tube& tube, const JobRow& ended);
   // `edit` changes the job, which is in no heap meanwhile. `promised`: as in JobMoved.
   template <typename Edit>
   void change(Job& job, bool promised, Edit edit) {
@@ -137,6 +140,10 @@ class JobTable {
   void leave_group(Tube& tube, Job& job, const ConcurrencyKey& key);
   void count(const Job& job, Tube& tube, int64_t by);
   void erase(Job& job);
+  // Takes an id, and has a further block of ids stored if it is the first of that.
+  JobId take_stored_id();
+  // The job is one of the tube's, and counted as put.
+  void insert(Tube& tube, Job& job);
   // Whether the job counts as ready since its put, unless its row says otherwise.
   bool is_ready_since_put(const Job& job) const;
   Nanos since_restored(const Job& job, Nanos now) const;

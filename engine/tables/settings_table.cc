@@ -15,6 +15,8 @@ void add_defaults(TubeSettings& settings, const TubeSettings& defaults) {
   add(settings.reserved, defaults.reserved);
   add(settings.rate, defaults.rate);
   add(settings.drain, defaults.drain);
+  add(settings.keep, defaults.keep);
+  add(settings.keep_max, defaults.keep_max);
 }
 
 bool fits(std::string_view pattern, std::string_view tube) {

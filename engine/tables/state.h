@@ -7,6 +7,7 @@
 
 #include "engine/tables/conn_table.h"
 #include "engine/tables/counters.h"
+#include "engine/tables/ended_table.h"
 #include "engine/tables/field_table.h"
 #include "engine/tables/job_table.h"
 #include "engine/tables/key_table.h"
@@ -38,6 +39,7 @@ class State {
   ConnTable conns;
   JobTable jobs;
   KeyTable keys;
+  EndedTable ended;
   Counters counters;
   bool is_draining = false;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "engine/tables/cost.h"
@@ -20,13 +21,15 @@ class Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
-  // An input begins. What follows goes to `out`, up to end(). REQUIRES: `now` is not before that of
-  // an earlier input.
-  void begin(Nanos now, bool accepts_puts, Output& out) {
-    CHECK(now >= now_);
-    if (now > now_) restart();
-    now_ = now;
-    accepts_puts_ = accepts_puts;
+  // An input begins. What follows goes to `out`, up to end(). REQUIRES: its time is not before that
+  // of an earlier input.
+  void begin(const Input& input, Output& out) {
+    CHECK(input.now >= now_);
+    if (input.now > now_) restart();
+    now_ = input.now;
+    accepts_puts_ = input.accepts_puts;
+    keeps_ended_ = input.keeps_ended;
+    user_ = input.user;
     out_ = &out;
     transitions_before_ = transitions_;
     cost_before_ = cost_;
@@ -36,6 +39,7 @@ class Turn {
     const uint64_t moved = transitions_ - transitions_before_;
     out_->cost += cost_ - cost_before_ + moved * cost::job_moved;
     out_ = nullptr;
+    user_ = {};
   }
   // A new turn begins, although time may stand still. Called before begin().
   void restart() {
@@ -47,6 +51,12 @@ class Turn {
   Nanos now() const { return now_; }
   // Whether disk and memory have space for another job.
   bool accepts_puts() const { return accepts_puts_; }
+  // Whether jobs that end in a tube with these settings are kept.
+  bool keeps_ended(const Boxed<TubeSettings>& settings) const {
+    return keeps_ended_ && settings && perennial::keeps_ended(*settings);
+  }
+  // Who acts in this input. Empty: there are no users, or nobody does. Valid within the input.
+  std::string_view user() const { return user_; }
 
   // Each REQUIRES: an input is being applied. Transitions and replies are in the order in which
   // they happen.
@@ -82,6 +92,8 @@ class Turn {
   const Limits& limits_;
   Nanos now_ = 0;
   bool accepts_puts_ = true;
+  bool keeps_ended_ = true;
+  std::string_view user_;
   Output* out_ = nullptr;
   uint32_t transitions_ = 0;  // Of this turn.
   uint64_t cost_ = 0;         // Of this turn, without its transitions.

@@ -9,8 +9,8 @@ namespace {
 uint32_t plain(const TriesOption& tries) {
   return static_cast<uint32_t>(tries.value);
 }
-uint32_t plain(const ReservedOption& reserved) {
-  return static_cast<uint32_t>(reserved.value);
+uint32_t plain(const CountOption& count) {
+  return static_cast<uint32_t>(count.value);
 }
 Nanos plain(const PositiveDuration& duration) {
   return duration.nanos;
@@ -39,6 +39,8 @@ void change_settings(TubeSettings& settings, const SetTube& set) {
   apply(set.reserved, settings.reserved);
   apply(set.rate, settings.rate);
   apply(set.drain, settings.drain);
+  apply(set.keep, settings.keep);
+  apply(set.keep_max, settings.keep_max);
 }
 
 SetTube set_tube(std::string tube, const TubeSettings& settings) {
@@ -47,9 +49,11 @@ SetTube set_tube(std::string tube, const TubeSettings& settings) {
   if (settings.backoff) set.backoff = {true, settings.backoff};
   if (settings.dead) set.dead = {true, settings.dead};
   if (settings.expire) set.expire = {true, PositiveDuration{{*settings.expire}}};
-  if (settings.reserved) set.reserved = {true, ReservedOption{*settings.reserved}};
+  if (settings.reserved) set.reserved = {true, CountOption{*settings.reserved}};
   if (settings.rate) set.rate = {true, settings.rate};
   if (settings.drain) set.drain = {true, YesOrNo{*settings.drain}};
+  if (settings.keep) set.keep = {true, PositiveDuration{{*settings.keep}}};
+  if (settings.keep_max) set.keep_max = {true, CountOption{*settings.keep_max}};
   return set;
 }
 

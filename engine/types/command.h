@@ -207,11 +207,13 @@ struct FlushTube {
   std::optional<StateSet> states = {};  // Without a value all, and the cooldowns, too.
   JobMatch match = {};
 };
-// Names jobs in the order of their ids.
+// Names jobs in the order of their ids; or ended ones of one tube, the last one first, which core
+// reads.
 struct ListJobs {
-  std::string tube;  // Empty: all tubes, which is "*" on the line.
-  StateSet states = StateSet::all();
-  JobId after = 0;
+  std::string tube;  // Empty: all tubes, which is "*" on the line, but not of ended jobs.
+  ListedStates states = {};
+  // The id behind which the list goes on; of ended jobs the place before which it does.
+  uint64_t after = 0;
   Bounded<1, list_count_max> count = {100};
   std::string key = {};  // Not empty: only the job that holds this key.
 };
@@ -244,9 +246,11 @@ struct SetTube {
   Change<Backoff> backoff = {};
   Change<TubeName> dead = {};
   Change<PositiveDuration> expire = {};
-  Change<ReservedOption> reserved = {};
+  Change<CountOption> reserved = {};
   Change<Rate> rate = {};
   Change<YesOrNo> drain = {};
+  Change<PositiveDuration> keep = {};
+  Change<CountOption> keep_max = {};
 };
 // Changes the settings as the command says.
 void change_settings(TubeSettings& settings, const SetTube& set);
@@ -284,6 +288,22 @@ struct NoteRefused {
 // reads the notes.
 struct ListNotes {
   JobId id;
+};
+// Shows a job that has ended: core reads it. So it does for the two below.
+struct PeekEnded {
+  JobId id;
+  JobFacts with = {};
+};
+// Puts a job that has ended back, as a new job that is as the old one was.
+struct RestoreJob {
+  JobId id;
+};
+// Puts back what has ended in the tube, in the order in which it ended.
+struct RestoreTube {
+  std::string tube;
+  PositiveDuration since = {};  // Only what ended in the last time of this length; 0: not given.
+  EndSet how = {JobEnd::Flushed};
+  JobMatch match = {};
 };
 struct SetReserveMode {
   ReserveMode mode = ReserveMode::Fifo;
@@ -426,7 +446,9 @@ inline constexpr std::tuple command_rows{
               option("expire", &SetTube::expire, Extension::Expire),
               option("reserved", &SetTube::reserved, Extension::TubeLimits),
               option("rate", &SetTube::rate, Extension::TubeLimits),
-              option("drain", &SetTube::drain)),
+              option("drain", &SetTube::drain),
+              option("keep", &SetTube::keep, Extension::Ended),
+              option("keep-max", &SetTube::keep_max, Extension::Ended)),
     command<MoveTube>("move-tube ", "cmd-move-tube",
                       {.own_grammar = true, .many_jobs = true, .ours = true, .admin = true,
                        .extension = Extension::MoveTube},
@@ -452,6 +474,19 @@ inline constexpr std::tuple command_rows{
                      arg("id", &NoteJob::id), arg("bytes", &NoteJob::bytes)),
     command<ListNotes>("list-notes ", "cmd-list-notes",
                        {.ours = true, .extension = Extension::Notes}, arg("id", &ListNotes::id)),
+    command<PeekEnded>("peek-ended ", "",
+                       {.ours = true, .in_core = true, .extension = Extension::Ended},
+                       arg("id", &PeekEnded::id))
+        .with(option("with", &PeekEnded::with, Extension::With)),
+    command<RestoreJob>("restore-job ", "",
+                        {.ours = true, .in_core = true, .extension = Extension::Ended},
+                        arg("id", &RestoreJob::id)),
+    command<RestoreTube>("restore-tube ", "",
+                         {.many_jobs = true, .ours = true, .in_core = true, .admin = true,
+                          .extension = Extension::Ended},
+                         arg("tube", &RestoreTube::tube))
+        .with(option("since", &RestoreTube::since), option("how", &RestoreTube::how),
+              option("match", &RestoreTube::match, Extension::Match)),
 };
 // clang-format on
 

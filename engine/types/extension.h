@@ -35,6 +35,7 @@ enum class Extension : uint8_t {
   Match,
   ListClients,
   Notes,
+  Ended,
   // The command `auth`. It is allowed where there are users, and the configuration cannot name it.
   Auth,
 };
@@ -70,6 +71,7 @@ inline constexpr std::array extension_rows = {
     ExtensionRow{Extension::Match, "match"},
     ExtensionRow{Extension::ListClients, "list-clients"},
     ExtensionRow{Extension::Notes, "notes"},
+    ExtensionRow{Extension::Ended, "ended"},
 };
 
 // Finds an extension by its name. Without a value if no extension has this name.

@@ -48,9 +48,34 @@ struct Fold {
   // The engine has no text of a note. How many there are is in the rows of jobs.
   void operator()(const NoteStored& stored) const {
     const JobRow& row = image.jobs.at(stored.job);
-    CHECK(row.fields && row.fields->notes == stored.note.number);
+    // A job that is restored gets the notes that were kept of it.
+    CHECK(row.fields && stored.note.number <= row.fields->notes &&
+          row.fields->notes - stored.note.number < notes_max);
   }
   void operator()(const NotesRemoved& removed) const { CHECK(!image.jobs.contains(removed.job)); }
+  // The engine has no ended job. Where those of a tube are is in its span.
+  void operator()(const JobEnded& ended) const {
+    CHECK(!image.jobs.contains(ended.job->row.id));
+    CHECK(ended.job->place + 1 == ended.span.next);
+    set_span(ended.job->tube, ended.span);
+  }
+  void operator()(const EndedGone& gone) const {
+    const EndedSpan& before = image.ended.at(gone.tube);
+    CHECK(before.first <= gone.place && gone.place < before.next);
+    CHECK(before.next == gone.span.next);
+    set_span(gone.tube, gone.span);
+  }
+  void operator()(const EndedTrimmed& trimmed) const {
+    CHECK(image.ended.at(trimmed.tube).next == trimmed.span.next);
+    set_span(trimmed.tube, trimmed.span);
+  }
+  void set_span(const std::string& tube, const EndedSpan& span) const {
+    if (span.empty()) {
+      image.ended.erase(tube);
+    } else {
+      image.ended[tube] = span;
+    }
+  }
 };
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -70,15 +72,42 @@ struct DrainSignal {};
 struct Damaged {  // The body of this job cannot be read: the job is buried.
   JobId id;
 };
+// A job that has ended is put back, as a new one, if a put of it would be accepted now. REQUIRES:
+// it was read from disk, with its notes, and is not gone since. Output::restored says what became
+// of it.
+struct Restore {
+  EndedJob job;
+  std::vector<Note> notes = {};
+};
+// Jobs of one tube that have ended go, the oldest ones.
+struct EndedOver {
+  struct Gone {
+    uint64_t place;
+    JobId job;
+    uint32_t notes;  // How many are kept of it.
+  };
+  std::string tube;
+  std::vector<Gone> jobs;  // In the order of their places; perhaps none.
+  uint64_t first;          // The first place that is left in use; that behind the last if none is.
+};
+// A command asks about jobs that have ended, which only the disk knows: it is counted as every
+// other one of its kind, and answered elsewhere.
+struct EndedAsked {
+  std::variant<ListJobs, ListNotes> command;
+};
 
-using Event =
-    std::variant<Opened, Closed, WaitAborted, HalfClosed, Tick, DrainSignal, Damaged, Command>;
+using Event = std::variant<Opened, Closed, WaitAborted, HalfClosed, Tick, DrainSignal, Damaged,
+                           Restore, EndedOver, EndedAsked, Command>;
 
 struct Input {
   Nanos now = 0;             // Never less than that of an earlier input.
-  ConnId conn = 0;           // The connection of the event; 0 for Tick, DrainSignal and Damaged.
+  ConnId conn = 0;           // The connection of the event; 0 where it is not a connection's.
   bool accepts_puts = true;  // Whether disk and memory have space for another job.
+  // Whether jobs that end may be kept: not where the disk is short, nor while a node of the cluster
+  // could not read it.
+  bool keeps_ended = true;
   Event event;
+  std::string_view user = {};  // Who acts. Empty: there are no users.
 };
 
 struct ConnReply {
@@ -102,6 +131,9 @@ struct Output {
   std::vector<Transition> transitions;
   std::vector<ConnReply> replies;
   std::vector<NamesPart> names_parts;
+  // What became of a Restore, as a put of the job would have been answered: INSERTED with its new
+  // id, a Duplicate, or why not. INTERNAL_ERROR: it is not there any more.
+  std::optional<Reply> restored;
   // What the input cost beyond the fixed cost of every input: cost.h.
   uint64_t cost = 0;
 
@@ -109,6 +141,7 @@ struct Output {
     transitions.clear();
     replies.clear();
     names_parts.clear();
+    restored.reset();
     cost = 0;
   }
 };

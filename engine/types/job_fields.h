@@ -74,9 +74,19 @@ struct JobFields {
   uint32_t delay_rest_ns = 0;
   uint32_t ttr_rest_ns = 0;
   uint32_t notes = 0;  // How many notes the job had. The last notes_max of them are kept.
+  JobId restored = 0;  // The job that had ended and that was restored as this one.
+  // Only of a job that was put, or first reserved, in a tube that keeps jobs which end.
+  std::string put_by = {};   // The user, cut off as that of a note is.
+  Nanos first_reserved = 0;  // Since the epoch.
 
   bool operator==(const JobFields&) const = default;
 };
+
+// Whether a field is set that tells what became of the job. Only directories and clusters in which
+// jobs that end may be kept can have them.
+inline bool has_history(const JobFields& fields) {
+  return fields.restored != 0 || !fields.put_by.empty() || fields.first_reserved != 0;
+}
 
 // At most `jobs` reservations per `period`, refilled evenly. Both at least 1.
 struct Rate {
@@ -95,6 +105,10 @@ struct TubeSettings {
   std::optional<uint32_t> reserved = {};
   std::optional<Rate> rate = {};
   std::optional<bool> drain = {};
+  // Jobs that end are kept for so long, more than 0, and the last ones, at least 1. Without both
+  // they are gone.
+  std::optional<Nanos> keep = {};
+  std::optional<uint32_t> keep_max = {};
 
   bool operator==(const TubeSettings&) const = default;
 };

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "engine/types/basic.h"
+#include "engine/types/ended_job.h"
 #include "engine/types/job_fields.h"
 
 // The types of arguments and options beyond beanstalkd's numbers and names. The type of a member
@@ -85,7 +87,8 @@ inline constexpr std::array reserve_mode_rows = {ReserveModeRow{ReserveMode::Fif
                                                  ReserveModeRow{ReserveMode::Weighted, "weighted"}};
 
 using TriesOption = Bounded<1, tries_max>;
-using ReservedOption = Bounded<1, UINT32_MAX>;
+// A number of jobs that a setting allows.
+using CountOption = Bounded<1, UINT32_MAX>;
 
 // A priority, or "=", which keeps the priority that the job has.
 struct PriorityOrKeep {
@@ -127,6 +130,32 @@ class StateSet {
  private:
   static constexpr uint8_t bit(JobState state) {
     return static_cast<uint8_t>(1u << static_cast<unsigned>(state));
+  }
+  uint8_t bits_ = 0;
+};
+
+// What list-jobs names: jobs in some states, or those that have ended: "ended".
+struct ListedStates {
+  StateSet states = StateSet::all();
+  bool are_ended = false;
+
+  bool operator==(const ListedStates&) const = default;
+};
+
+// A set of ways in which jobs end: "deleted,flushed". Each at most once, and at least one.
+class EndSet {
+ public:
+  constexpr EndSet() = default;
+  constexpr EndSet(std::initializer_list<JobEnd> ends) {
+    for (const JobEnd end : ends) add(end);
+  }
+  constexpr void add(JobEnd end) { bits_ |= bit(end); }
+  constexpr bool holds(JobEnd end) const { return (bits_ & bit(end)) != 0; }
+  constexpr bool operator==(const EndSet&) const = default;
+
+ private:
+  static constexpr uint8_t bit(JobEnd end) {
+    return static_cast<uint8_t>(1u << static_cast<unsigned>(end));
   }
   uint8_t bits_ = 0;
 };
@@ -187,11 +216,22 @@ enum class JobFact : uint8_t {
   From,
   Key,
   Notes,
+  // Of a job that has ended, empty or 0 of any other: how it did, how many seconds ago, by whom.
+  Ended,
+  EndedAge,
+  EndedBy,
+  Restored,  // The job that had ended and that was put back as this one. Empty: none.
+  // When it was put, by whom, when it ended, and when it was first reserved. Empty: not known.
+  PutAt,
+  PutBy,
+  EndedAt,
+  FirstReserved,
 };
 struct JobFactRow {
   JobFact fact;
   std::string_view name;
 };
+// In the order of JobFact.
 inline constexpr std::array job_fact_rows = {
     JobFactRow{JobFact::Tube, "tube"},         JobFactRow{JobFact::Priority, "pri"},
     JobFactRow{JobFact::Age, "age"},           JobFactRow{JobFact::Delay, "delay"},
@@ -201,7 +241,18 @@ inline constexpr std::array job_fact_rows = {
     JobFactRow{JobFact::Kicks, "kicks"},       JobFactRow{JobFact::Attempts, "attempts"},
     JobFactRow{JobFact::Tries, "tries"},       JobFactRow{JobFact::From, "from"},
     JobFactRow{JobFact::Key, "idp"},           JobFactRow{JobFact::Notes, "notes"},
+    JobFactRow{JobFact::Ended, "ended"},       JobFactRow{JobFact::EndedAge, "ended-age"},
+    JobFactRow{JobFact::EndedBy, "ended-by"},  JobFactRow{JobFact::Restored, "restored"},
+    JobFactRow{JobFact::PutAt, "put-at"},      JobFactRow{JobFact::PutBy, "put-by"},
+    JobFactRow{JobFact::EndedAt, "ended-at"},  JobFactRow{JobFact::FirstReserved, "first-reserved"},
 };
+constexpr bool are_in_order(std::span<const JobFactRow> rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].fact != static_cast<JobFact>(i)) return false;
+  }
+  return rows.back().fact == JobFact::FirstReserved;
+}
+static_assert(are_in_order(job_fact_rows));
 
 // Facts in the order in which they were asked for, each at most once.
 class JobFacts {

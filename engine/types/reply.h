@@ -56,6 +56,7 @@ enum class Word : uint8_t {
   KickedCount,
   Flushed,
   Moved,
+  Restored,
   InsertedBatch,
   ReservedBatch,
   DeletedBatch,
@@ -120,6 +121,7 @@ inline constexpr ReplyRow reply_rows[] = {
     {Word::KickedCount, "KICKED", ReplyShape::Number},  // Answers kick. Kicked: kick-job.
     {Word::Flushed, "FLUSHED", ReplyShape::Number},
     {Word::Moved, "MOVED", ReplyShape::Number},
+    {Word::Restored, "RESTORED", ReplyShape::Number},
     // "<new> <duplicates>", and behind the line a reply for each item.
     {Word::InsertedBatch, "INSERTED_BATCH", ReplyShape::Numbers},
     // "<count>", and behind the line a RESERVED for each job.

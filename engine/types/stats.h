@@ -50,8 +50,22 @@ struct JobStats {
     std::optional<ConcurrencyKey> concurrency = {};
     bool parked = false;  // Ready, but its concurrency key is full.
     uint32_t notes = 0;   // How many it had.
+    JobId restored = 0;   // The job that had ended and is this one now; 0: none.
+    Nanos put_at = 0;  // Since the epoch, as the times below are; of a restored job the first put.
+    // Known only where the job was put, or first reserved, in a tube that keeps jobs which end.
+    std::string put_by = {};
+    Nanos first_reserved = 0;
   };
   Boxed<More> more = {};
+  // Only of a job that has ended; its state is that before.
+  struct Ended {
+    JobEnd how = JobEnd::Deleted;
+    Nanos at = 0;
+    Nanos age = 0;  // Since then.
+    std::string user = {};
+    uint64_t place = 0;
+  };
+  Boxed<Ended> ended = {};
 };
 
 // How many jobs are in each state, and how many of the ready ones are urgent.
@@ -283,7 +297,7 @@ struct StoreFacts {
   uint64_t disk_free_bytes = 0;
   std::string durability;          // commit, interval or never.
   std::string state;               // One of store_states.
-  uint64_t damaged_blocks = 0;     // Of tables of bodies, that were found damaged.
+  uint64_t damaged_blocks = 0;     // Of tables of bodies and notes, that were found damaged.
   uint64_t jobs_without_body = 0;  // Jobs that are left whose bodies were in them.
   uint64_t sync_us_p99 = 0;
   double batch_jobs_mean = 0;

@@ -7,38 +7,14 @@
 
 #include "engine/types/basic.h"
 #include "engine/types/boxed.h"
+#include "engine/types/ended_job.h"
 #include "engine/types/job_fields.h"
+#include "engine/types/job_row.h"
 #include "engine/types/note.h"
 
 // What an input changed. The engine describes the change, and the store writes it. Folding all
 // transitions from empty gives the engine's state.
 namespace perennial {
-
-// A job as it is stored: everything that the engine needs to rebuild the job, and only the size of
-// the body.
-struct JobRow {
-  JobId id = 0;
-  JobState state = JobState::Ready;
-  TubeId tube = 0;
-  uint32_t priority = 0;
-  uint32_t delay_s = 0;  // From the last put or release; a kick does not change it.
-  uint32_t ttr_s = 0;    // At least 1, but 0 if ttr is below a second: JobFields.
-  Nanos created = 0;
-  // Of a delayed job: when it becomes ready, in nanoseconds since the epoch. Of a buried job: its
-  // place in the bury order, which is one sequence over all tubes. Of a ready job: since when it is
-  // ready, in nanoseconds since the epoch, or 0: since its put if it was never delayed, reserved,
-  // buried or kicked, and otherwise it is not known. Of a reserved job 0.
-  uint64_t order = 0;
-  uint32_t reserves = 0;
-  uint32_t timeouts = 0;
-  uint32_t releases = 0;
-  uint32_t buries = 0;
-  uint32_t kicks = 0;
-  uint32_t body_bytes = 0;       // The size of what the client sent, without the CRLF.
-  Boxed<JobFields> fields = {};  // Never there without a field that is set.
-
-  bool operator==(const JobRow&) const = default;
-};
 
 // A job that was put (no `before`), deleted (no `after`) or moved. `before` is its state just
 // before.
@@ -123,9 +99,37 @@ struct NotesRemoved {
   bool operator==(const NotesRemoved&) const = default;
 };
 
-using Transition =
-    std::variant<JobMoved, TubeStored, TubeEnded, TubePaused, PauseEnded, NextIdRaised, KeyStored,
-                 KeyFreed, SettingsStored, NoteStored, NotesRemoved>;
+// A job that has left is kept for a while: its body and its notes stay. It comes right behind the
+// JobMoved that takes the job away, and is promised as that.
+struct JobEnded {
+  Boxed<EndedJob> job;
+  EndedSpan span;  // Of its tube, with this job.
+
+  bool operator==(const JobEnded&) const = default;
+};
+// A job that had ended is not kept any more, or was restored: its body and its notes go. Not
+// promised by itself. Never in one batch with the JobEnded of the job.
+struct EndedGone {
+  std::string tube;
+  uint64_t place;
+  JobId job;
+  uint32_t notes;  // How many are kept of it: 0 to notes_max.
+  EndedSpan span;  // Of its tube, without this job.
+
+  bool operator==(const EndedGone&) const = default;
+};
+
+// The first places of a tube's ended jobs are empty, because the jobs were restored. Not promised.
+struct EndedTrimmed {
+  std::string tube;
+  EndedSpan span;
+
+  bool operator==(const EndedTrimmed&) const = default;
+};
+
+using Transition = std::variant<JobMoved, TubeStored, TubeEnded, TubePaused, PauseEnded,
+                                NextIdRaised, KeyStored, KeyFreed, SettingsStored, NoteStored,
+                                NotesRemoved, JobEnded, EndedGone, EndedTrimmed>;
 
 // Whether a reply that depends on this transition must wait until the transition is on disk.
 bool is_promised(const Transition& transition);

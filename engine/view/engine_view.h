@@ -60,6 +60,18 @@ class EngineView {
   std::optional<TubeStats> tube_statistics(std::string_view name) const;
   // What stats-job answers. None: there is no such job.
   std::optional<JobStats> job_statistics(JobId id) const;
+  // Where the ended jobs of the tube are; empty if it keeps none. The tube need not exist, here and
+  // below.
+  EndedSpan ended_span(std::string_view tube) const;
+  // The settings in force.
+  TubeSettings settings_of(std::string_view tube) const;
+  // The name of the next tube behind this one, in the order of names, that keeps ended jobs. Null:
+  // there is none.
+  const std::string* next_with_ended(std::string_view after) const;
+  // What a job that has ended shows of itself, as job_statistics() does of others.
+  JobStats ended_statistics(const EndedJob& ended, Nanos now) const;
+  // Whether its numbers are wanted.
+  bool matches(const EndedJob& ended, const JobMatch& match, Nanos now) const;
   // Adds to `found` what list-jobs answers, and looks at `scan_max` jobs at most. None: there
   // is no such tube. Returns how many jobs it has looked at.
   std::optional<uint32_t> list_jobs(const ListJobs& list, uint32_t scan_max, JobList& found) const;

@@ -14,6 +14,9 @@ constexpr size_t job_effect_bytes = 128;
 constexpr size_t meta_effect_bytes = 64;
 constexpr size_t key_effect_bytes = 64;
 constexpr size_t note_effect_bytes = 64;
+constexpr size_t ended_effect_bytes = 192;  // Two rows.
+constexpr size_t gone_effect_bytes = 192;   // Three deletions.
+constexpr size_t span_effect_bytes = 64;
 
 size_t bytes_of_fields(const std::optional<JobRow>& row) {
   return row && row->fields ? fields_bytes(*row->fields) : 0;
@@ -43,6 +46,12 @@ void Batch::add(const Transition& transition, std::string_view body) {
           add_key(effect.tube, effect.key, effect);
         } else if constexpr (is_one_of<Effect, NoteEffect>) {
           add_note(effect);
+        } else if constexpr (std::is_same_v<Effect, JobEnded>) {
+          add_ended(effect);
+        } else if constexpr (std::is_same_v<Effect, EndedGone>) {
+          add_gone(effect);
+        } else if constexpr (std::is_same_v<Effect, EndedTrimmed>) {
+          set_span(effect.tube, effect.span);
         } else if constexpr (!std::is_same_v<Effect, JobMoved>) {
           add_meta(effect);
         }
@@ -122,7 +131,8 @@ void Batch::add_job(const JobMoved& moved, std::string_view body) {
   const auto [position, is_first] =
       position_.try_emplace(moved.id, static_cast<uint32_t>(jobs_.size()));
   if (is_first) {
-    jobs_.push_back({.id = moved.id, .before = moved.before, .after = moved.after, .body = body});
+    jobs_.push_back(
+        {.id = moved.id, .before = moved.before, .after = moved.after, .ended = {}, .body = body});
     bytes_ += job_effect_bytes + bytes_of_fields(moved.after) + body.size();
     return;
   }
@@ -133,6 +143,35 @@ void Batch::add_job(const JobMoved& moved, std::string_view body) {
   bytes_ += bytes_of_fields(moved.after);
   bytes_ -= bytes_of_fields(effect.after);
   effect.after = moved.after;
+}
+
+// A job that was put in this batch keeps its body in the effect.
+void Batch::add_ended(const JobEnded& ended) {
+  const auto position = position_.find(ended.job->row.id);
+  CHECK(position != position_.end());
+  JobEffect& effect = jobs_[position->second];
+  CHECK(!effect.after);
+  CHECK(!effect.ended);
+  CHECK(effect.before || effect.body.size() == ended.job->row.body_bytes);
+  bytes_ += ended_effect_bytes + 2 * ended.job->tube.size() + ended.job->user.size();
+  if (ended.job->row.fields) bytes_ += fields_bytes(*ended.job->row.fields);
+  effect.ended = ended.job;
+  set_span(ended.job->tube, ended.span);
+}
+
+void Batch::add_gone(const EndedGone& gone) {
+  CHECK(gone.notes <= notes_max);
+  CHECK(!position_.contains(gone.job));
+  bytes_ += gone_effect_bytes + gone.tube.size() + gone.notes * note_effect_bytes;
+  note_operations_ += gone.notes;
+  gone_.push_back(gone);
+  gone_.back().span = {};
+  set_span(gone.tube, gone.span);
+}
+
+void Batch::set_span(const std::string& tube, const EndedSpan& span) {
+  const bool is_first = spans_.insert_or_assign(tube, span).second;
+  if (is_first) bytes_ += span_effect_bytes + tube.size();
 }
 
 void Batch::seal(const BatchPlace& place) {
@@ -159,6 +198,8 @@ void Batch::clear() {
   note_position_.clear();
   notes_.clear();
   note_operations_ = 0;
+  gone_.clear();
+  spans_.clear();
   transitions_ = 0;
   bytes_ = 0;
   promised_ = false;
@@ -167,8 +208,11 @@ void Batch::clear() {
 }
 
 size_t Batch::operations() const {
-  // Each job has at most three: one row deleted, one row put, and one body put or deleted.
-  return 3 * jobs_.size() + metas_.size() + keys_.size() + note_operations_;
+  // Each job has at most three: one row deleted, one row put, and one body put or deleted; or, if
+  // it is kept, one row deleted or a body put, and two rows put. So has one that goes: two rows and
+  // a body.
+  return 3 * (jobs_.size() + gone_.size()) + metas_.size() + keys_.size() + note_operations_ +
+         spans_.size();
 }
 
 }  // namespace perennial::store

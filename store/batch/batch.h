@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,9 @@ struct JobEffect {
   JobId id = 0;
   std::optional<JobState> before;
   std::optional<JobRow> after;
+  // The job has ended in this batch, and is kept. Then it has no row after it, and its body and its
+  // notes stay, or are written if it was put in this batch, too.
+  Boxed<EndedJob> ended = {};
   // The body of a job that was put in this batch; empty otherwise. The caller that added it owns
   // the bytes, and keeps them at their address until the batch is written.
   std::string_view body;
@@ -62,7 +66,8 @@ inline constexpr size_t small_batch_operations_max = 640;
 class Batch {
  public:
   // Adds a transition. Transitions are added in the order in which the engine made them. Only a
-  // JobMoved without `before` has a `body`.
+  // JobMoved without `before` has a `body`. REQUIRES: a JobEnded comes behind the JobMoved that
+  // takes its job away, and no EndedGone of the same job is in the batch.
   void add(const Transition& transition, std::string_view body = {});
 
   void seal(const BatchPlace& place);
@@ -100,6 +105,11 @@ class Batch {
   // At most one for each place of each job, or one for the job that is gone. The same transitions
   // give the same order. A job that was put and deleted within the batch has none.
   std::span<const NoteEffect> notes() const { return notes_; }
+  // Ended jobs that go, without spans of their own. A tube may use the place of one again for a job
+  // that ends in this batch.
+  std::span<const EndedGone> gone() const { return gone_; }
+  // The places of the ended jobs after the batch, of each tube in which it has changed them.
+  const std::map<std::string, EndedSpan>& spans() const { return spans_; }
 
  private:
   void add_job(const JobMoved& moved, std::string_view body);
@@ -107,6 +117,9 @@ class Batch {
   void add_key(const std::string& tube, const std::string& key, KeyEffect effect);
   void add_note(const NoteStored& stored);
   void add_note(const NotesRemoved& removed);
+  void add_ended(const JobEnded& ended);
+  void add_gone(const EndedGone& gone);
+  void set_span(const std::string& tube, const EndedSpan& span);
   void drop_note(JobId job, uint32_t place);
 
   absl::flat_hash_map<JobId, uint32_t> position_;  // The position of each job in jobs_.
@@ -118,7 +131,9 @@ class Batch {
   // The position in notes_ of each note that is stored, by its job and place.
   absl::flat_hash_map<std::pair<JobId, uint32_t>, uint32_t> note_position_;
   std::vector<NoteEffect> notes_;
-  size_t note_operations_ = 0;
+  size_t note_operations_ = 0;  // Also those that delete notes with an ended job.
+  std::vector<EndedGone> gone_;
+  std::map<std::string, EndedSpan> spans_;
   size_t transitions_ = 0;
   size_t bytes_ = 0;
   bool promised_ = false;

@@ -17,7 +17,7 @@ namespace perennial::store {
 namespace {
 
 bool writes_nothing(const JobEffect& job) {
-  return !job.before && !job.after;
+  return !job.before && !job.after && !job.ended;
 }
 
 bool has_fields(const JobEffect& job) {
@@ -34,19 +34,21 @@ bool counts_notes(const JobEffect& job) {
   return has_fields(job) && job.after->fields->notes != 0;
 }
 
+bool is_of_ended(const JobEffect& job) {
+  return job.ended || (has_fields(job) && has_history(*job.after->fields));
+}
+
+bool is_of_kept_jobs(const MetaEffect& effect) {
+  const auto* const stored = std::get_if<SettingsStored>(&effect);
+  return stored != nullptr && keeps_ended(stored->settings);
+}
+
 uint8_t code_of(std::optional<JobState> state) {
-  if (!state) return static_cast<uint8_t>(BatchState::None);
-  switch (*state) {
-    case JobState::Ready:
-      return static_cast<uint8_t>(BatchState::Ready);
-    case JobState::Reserved:
-      return static_cast<uint8_t>(BatchState::Reserved);
-    case JobState::Delayed:
-      return static_cast<uint8_t>(BatchState::Delayed);
-    case JobState::Buried:
-      return static_cast<uint8_t>(BatchState::Buried);
-  }
-  CHECK(!"a state outside the enumeration");
+  return static_cast<uint8_t>(state ? stored_state(*state) : BatchState::None);
+}
+uint8_t code_after(const JobEffect& job) {
+  if (job.ended) return static_cast<uint8_t>(BatchState::Ended);
+  return code_of(job.after ? std::optional(job.after->state) : std::nullopt);
 }
 
 // Appends one meta effect, by its kind.
@@ -152,7 +154,7 @@ struct NoteEncoder {
 void add_head(const Batch& batch, std::string& out) {
   const uint8_t format = format_of(batch);
   const auto idle = static_cast<size_t>(std::ranges::count_if(batch.jobs(), writes_nothing));
-  Bytes<batch_at::end_with_fields> head = {};
+  Bytes<batch_at::end_with_ended> head = {};
   put(head.data(), format);
   put(head.data() + batch_at::epoch, batch.epoch());
   put(head.data() + batch_at::index, batch.index());
@@ -162,26 +164,50 @@ void add_head(const Batch& batch, std::string& out) {
   put(head.data() + batch_at::jobs, static_cast<uint32_t>(batch.jobs().size() - idle));
   put(head.data() + batch_at::keys, static_cast<uint32_t>(batch.keys().size()));
   put(head.data() + batch_at::notes, static_cast<uint32_t>(batch.notes().size()));
-  out += view(head).substr(0, format == batch_format ? batch_at::end : batch_at::end_with_fields);
+  put(head.data() + batch_at::gone, static_cast<uint32_t>(batch.gone().size()));
+  put(head.data() + batch_at::spans, static_cast<uint32_t>(batch.spans().size()));
+  out += view(head).substr(0, batch_head_bytes(format));
 }
 
 void add_job(const JobEffect& job, std::string& out) {
   Bytes<job_effect_at::end> head = {};
   put(head.data() + job_effect_at::before, code_of(job.before));
-  put(head.data() + job_effect_at::after,
-      code_of(job.after ? std::optional(job.after->state) : std::nullopt));
+  put(head.data() + job_effect_at::after, code_after(job));
   put(head.data() + job_effect_at::id, job.id);
-  if (has_fields(job)) {
-    put(head.data() + job_effect_at::fields_bytes,
-        static_cast<uint16_t>(fields_bytes(*job.after->fields)));
-  }
+  const std::string ended = job.ended ? encode(*job.ended) : std::string();
+  const size_t variable_bytes = has_fields(job) ? fields_bytes(*job.after->fields) : ended.size();
+  put(head.data() + job_effect_at::fields_bytes, static_cast<uint16_t>(variable_bytes));
   out += view(head);
-  if (!job.after) return;
-  CHECK(job.after->id == job.id);
-  out += view(encode(*job.after));
+  if (!job.after && !job.ended) return;
+  const JobRow& row = job.ended ? job.ended->row : *job.after;
+  CHECK(row.id == job.id);
+  out += job.ended ? ended : view(encode(row));
   if (job.before) return;
-  CHECK(job.body.size() == job.after->body_bytes);
+  CHECK(job.body.size() == row.body_bytes);
   out += job.body;
+}
+
+void add_gone(const EndedGone& gone, std::string& out) {
+  CHECK(problem(gone).empty());
+  Bytes<gone_effect_at::end> head = {};
+  put(head.data(), static_cast<uint8_t>(gone.tube.size()));
+  put(head.data() + gone_effect_at::notes, static_cast<uint8_t>(gone.notes));
+  put(head.data() + gone_effect_at::job, gone.job);
+  put(head.data() + gone_effect_at::place, gone.place);
+  out += view(head);
+  out += gone.tube;
+}
+
+void add_span(const std::string& tube, const EndedSpan& span, std::string& out) {
+  CHECK(tube_name_problem(tube).empty());
+  CHECK(0 < span.first);
+  CHECK(span.first <= span.next);
+  Bytes<span_effect_at::end> head = {};
+  put(head.data(), static_cast<uint8_t>(tube.size()));
+  put(head.data() + span_effect_at::first, span.first);
+  put(head.data() + span_effect_at::next, span.next);
+  out += view(head);
+  out += tube;
 }
 
 }  // namespace
@@ -190,7 +216,13 @@ bool has_notes(const Batch& batch) {
   return !batch.notes().empty() || std::ranges::any_of(batch.jobs(), counts_notes);
 }
 
+bool has_ended(const Batch& batch) {
+  return !batch.spans().empty() || std::ranges::any_of(batch.jobs(), is_of_ended) ||
+         std::ranges::any_of(batch.metas(), is_of_kept_jobs);
+}
+
 uint8_t format_of(const Batch& batch) {
+  if (has_ended(batch)) return batch_format_with_ended;
   if (has_notes(batch)) return batch_format_with_notes;
   const auto is_of_settings = [](const MetaEffect& effect) {
     return std::holds_alternative<SettingsStored>(effect);
@@ -212,6 +244,8 @@ void encode_batch(const Batch& batch, std::string& out) {
     if (!writes_nothing(job)) add_job(job, out);
   }
   for (const NoteEffect& effect : batch.notes()) std::visit(NoteEncoder{out}, effect);
+  for (const EndedGone& gone : batch.gone()) add_gone(gone, out);
+  for (const auto& [tube, span] : batch.spans()) add_span(tube, span, out);
   Bytes<batch_hash_bytes> hash;
   put(hash.data(), XXH3_64bits(out.data() + begin, out.size() - begin));
   out += view(hash);

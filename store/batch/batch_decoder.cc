@@ -1,7 +1,9 @@
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -19,11 +21,7 @@ namespace {
 
 bool is_known(uint8_t format) {
   return format == batch_format || format == batch_format_with_fields ||
-         format == batch_format_with_notes;
-}
-
-size_t head_bytes(uint8_t format) {
-  return format == batch_format ? batch_at::end : batch_at::end_with_fields;
+         format == batch_format_with_notes || format == batch_format_with_ended;
 }
 
 // Checks what is true of every format: the first byte is the format, and the last eight are the
@@ -38,13 +36,13 @@ Status check_whole(std::string_view bytes) {
     return damaged("the hash does not fit");
   }
   const auto format = static_cast<uint8_t>(bytes[0]);
-  if (format > batch_format_with_notes) {
+  if (format > newest_batch_format) {
     return {StatusCode::Unsupported, fmt::format("a batch as bytes: its format is {}, which only a "
                                                  "newer program reads: this one knows {}",
-                                                 format, batch_format_with_notes)};
+                                                 format, newest_batch_format)};
   }
   if (!is_known(format)) return damaged("unknown format");
-  if (hashed < head_bytes(format)) return damaged("it is too short");
+  if (hashed < batch_head_bytes(format)) return damaged("it is too short");
   return {};
 }
 
@@ -70,6 +68,11 @@ class Decoder {
   void add_removed_notes(const NotesRemoved& removed, std::string_view row);
   void add_job(std::optional<JobState> before, std::optional<JobState> after, std::string_view key,
                size_t fields_bytes);
+  void take_ended(std::optional<JobState> before, std::string_view key, size_t bytes);
+  void take_gone();
+  void take_span();
+  // Adds the ended jobs and those that go, whose spans come last.
+  void add_ended();
   std::optional<JobState> state_of(char code);
   // Returns the next `count` bytes. If there are fewer, returns none and fails.
   std::string_view take(size_t count);
@@ -89,6 +92,11 @@ class Decoder {
   uint32_t jobs_ = 0;
   uint32_t keys_ = 0;
   uint32_t notes_ = 0;
+  uint32_t gone_count_ = 0;
+  uint32_t spans_count_ = 0;
+  std::vector<EndedJob> ended_;
+  std::vector<EndedGone> gone_;
+  std::map<std::string, EndedSpan> spans_;
   BatchPlace place_;
   Batch batch_;
   absl::flat_hash_set<JobId> without_notes_;
@@ -115,7 +123,7 @@ std::string_view Decoder::take(size_t count) {
 }
 
 bool Decoder::take_head() {
-  const std::string_view head = take(head_bytes(format_));
+  const std::string_view head = take(batch_head_bytes(format_));
   place_ = {.epoch = get<uint64_t>(head, batch_at::epoch),
             .index = get<BatchIndex>(head, batch_at::index),
             .known_durable = get<BatchIndex>(head, batch_at::known_durable),
@@ -126,16 +134,21 @@ bool Decoder::take_head() {
   if (format_ != batch_format) {
     keys_ = get<uint32_t>(head, batch_at::keys);
     notes_ = get<uint32_t>(head, batch_at::notes);
-    if (notes_ != 0 && format_ != batch_format_with_notes) fail("unused bytes are not zero");
+    if (notes_ != 0 && format_ < batch_format_with_notes) fail("unused bytes are not zero");
+  }
+  if (format_ == batch_format_with_ended) {
+    gone_count_ = get<uint32_t>(head, batch_at::gone);
+    spans_count_ = get<uint32_t>(head, batch_at::spans);
   }
   if (place_.epoch == 0) fail("its epoch is 0");
   if (place_.index == 0) fail("its index is 0");
   if (place_.known_durable >= place_.index) fail("it was known to be durable before it was made");
   if (place_.now < 0) fail("time before the epoch");
   // A wrong count is found here and not after a loop of up to four billion steps.
-  const uint64_t least = uint64_t{metas_} * meta_at::end + uint64_t{jobs_} * job_effect_at::end +
-                         uint64_t{keys_} * key_effect_at::end +
-                         uint64_t{notes_} * note_effect_at::end;
+  const uint64_t least =
+      uint64_t{metas_} * meta_at::end + uint64_t{jobs_} * job_effect_at::end +
+      uint64_t{keys_} * key_effect_at::end + uint64_t{notes_} * note_effect_at::end +
+      uint64_t{gone_count_} * gone_effect_at::end + uint64_t{spans_count_} * span_effect_at::end;
   if (least > bytes_.size() - at_) fail("it counts more effects than it has room for");
   return !failed();
 }
@@ -240,20 +253,10 @@ void Decoder::take_key_row(std::string_view tube, std::string_view key) {
 }
 
 std::optional<JobState> Decoder::state_of(char code) {
-  switch (static_cast<BatchState>(code)) {
-    case BatchState::None:
-      return std::nullopt;
-    case BatchState::Ready:
-      return JobState::Ready;
-    case BatchState::Reserved:
-      return JobState::Reserved;
-    case BatchState::Delayed:
-      return JobState::Delayed;
-    case BatchState::Buried:
-      return JobState::Buried;
-  }
-  fail("a job in an unknown state");
-  return std::nullopt;
+  const auto number = static_cast<uint8_t>(code);
+  const std::optional<JobState> state = decode_state(number);
+  if (!state && number != static_cast<uint8_t>(BatchState::None)) fail("a job in an unknown state");
+  return state;
 }
 
 void Decoder::take_job() {
@@ -261,19 +264,41 @@ void Decoder::take_job() {
   const std::string_view head = take(job_effect_at::end);
   if (failed()) return;
   const std::optional<JobState> before = state_of(head[job_effect_at::before]);
-  const std::optional<JobState> after = state_of(head[job_effect_at::after]);
+  const bool has_ended = head[job_effect_at::after] == static_cast<char>(BatchState::Ended) &&
+                         format_ == batch_format_with_ended;
+  const std::optional<JobState> after =
+      has_ended ? std::nullopt : state_of(head[job_effect_at::after]);
   const auto id = get<JobId>(head, job_effect_at::id);
   const auto fields_bytes = get<uint16_t>(head, job_effect_at::fields_bytes);
   if (fields_bytes != 0 && format_ == batch_format) return fail("unused bytes are not zero");
-  if (fields_bytes != 0 && !after) return fail("fields of a job without a row");
+  if (fields_bytes != 0 && !after && !has_ended) return fail("fields of a job without a row");
   if (!all_zero(head.substr(job_effect_at::unused, job_effect_at::id - job_effect_at::unused))) {
     return fail("unused bytes are not zero");
   }
   if (id == 0) return fail("job id is 0");
-  if (!before && !after) return fail("a job that was not there and is not");
+  if (!before && !after && !has_ended) return fail("a job that was not there and is not");
   if (!seen_.try_emplace(id).second) return fail("a job twice");
   const Bytes<8> key = job_key(id);
+  if (has_ended) return take_ended(before, view(key), fields_bytes);
   add_job(before, after, view(key), fields_bytes);
+}
+
+// A job that was put in the batch, too, is put and taken away again, so that the batch has its
+// body.
+void Decoder::take_ended(std::optional<JobState> before, std::string_view key, size_t bytes) {
+  Result<EndedJob> ended = decode_ended(key, take(bytes));
+  if (failed()) return;
+  if (!ended.ok()) return fail(ended.status().message());
+  const JobRow& row = ended->row;
+  seen_[row.id] = row.fields ? row.fields->notes : 0;
+  if (!before) {
+    const std::string_view body = take(row.body_bytes);
+    if (failed()) return;
+    batch_.add(JobMoved{.id = row.id, .before = {}, .after = row, .promised = true}, body);
+  }
+  batch_.add(
+      JobMoved{.id = row.id, .before = before ? before : row.state, .after = {}, .promised = true});
+  ended_.push_back(ended.take());
 }
 
 void Decoder::add_job(std::optional<JobState> before, std::optional<JobState> after,
@@ -338,13 +363,77 @@ void Decoder::add_removed_notes(const NotesRemoved& removed, std::string_view ro
   batch_.add(removed);
 }
 
+void Decoder::take_gone() {
+  part_ = at_;
+  const std::string_view head = take(gone_effect_at::end);
+  if (failed()) return;
+  const size_t unused_bytes = gone_effect_at::job - gone_effect_at::unused;
+  if (!all_zero(head.substr(gone_effect_at::unused, unused_bytes))) {
+    return fail("unused bytes are not zero");
+  }
+  const std::string_view tube = take(static_cast<uint8_t>(head[0]));
+  if (failed()) return;
+  EndedGone gone = {.tube = std::string(tube),
+                    .place = get<uint64_t>(head, gone_effect_at::place),
+                    .job = get<JobId>(head, gone_effect_at::job),
+                    .notes = static_cast<uint8_t>(head[gone_effect_at::notes]),
+                    .span = {}};
+  if (const std::string_view wrong = problem(gone); !wrong.empty()) return fail(wrong);
+  if (!seen_.try_emplace(gone.job).second)
+    return fail("an ended job that goes, and is in the batch");
+  gone_.push_back(std::move(gone));
+}
+
+void Decoder::take_span() {
+  part_ = at_;
+  const std::string_view head = take(span_effect_at::end);
+  if (failed()) return;
+  if (!all_zero(head.substr(span_effect_at::unused, span_effect_at::first - 1))) {
+    return fail("unused bytes are not zero");
+  }
+  std::string tube(take(static_cast<uint8_t>(head[0])));
+  const EndedSpan span = {.first = get<uint64_t>(head, span_effect_at::first),
+                          .next = get<uint64_t>(head, span_effect_at::next)};
+  if (failed()) return;
+  if (const std::string_view wrong = tube_name_problem(tube); !wrong.empty()) return fail(wrong);
+  if (span.first == 0 || span.next < span.first) return fail("a span of ended jobs out of range");
+  if (!spans_.empty() && tube <= spans_.rbegin()->first) {
+    return fail("a span of ended jobs out of order");
+  }
+  spans_.emplace(std::move(tube), span);
+}
+
+void Decoder::add_ended() {
+  for (EndedJob& job : ended_) {
+    const auto span = spans_.find(job.tube);
+    if (span == spans_.end()) return fail("an ended job without the span of its tube");
+    if (job.place < span->second.first || job.place >= span->second.next) {
+      return fail("an ended job outside of the span of its tube");
+    }
+    batch_.add(JobEnded{.job = std::move(job), .span = span->second});
+  }
+  for (EndedGone& gone : gone_) {
+    const auto span = spans_.find(gone.tube);
+    if (span == spans_.end()) return fail("an ended job that goes, without the span of its tube");
+    gone.span = span->second;
+    batch_.add(gone);
+  }
+  // Of the other tubes only empty places have gone: jobs were restored from there.
+  for (const auto& [tube, span] : spans_) {
+    if (!batch_.spans().contains(tube)) batch_.add(EndedTrimmed{tube, span});
+  }
+}
+
 Result<Batch> Decoder::decode() {
   if (take_head()) {
     for (uint32_t i = 0; i < metas_ && !failed(); ++i) take_meta();
     for (uint32_t i = 0; i < keys_ && !failed(); ++i) take_key();
     for (uint32_t i = 0; i < jobs_ && !failed(); ++i) take_job();
     for (uint32_t i = 0; i < notes_ && !failed(); ++i) take_note();
+    for (uint32_t i = 0; i < gone_count_ && !failed(); ++i) take_gone();
+    for (uint32_t i = 0; i < spans_count_ && !failed(); ++i) take_span();
     part_ = at_;
+    if (!failed()) add_ended();
     if (!failed() && at_ != bytes_.size()) fail("there is more than it counts");
     // The same batch always has the same bytes.
     const uint8_t needed = failed() ? format_ : format_of(batch_);

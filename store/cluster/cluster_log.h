@@ -15,6 +15,7 @@
 #include "store/commit/local_log.h"
 #include "store/commit/log.h"
 #include "store/etcd/etcd.h"
+#include "store/format/format.h"
 #include "store/store.h"
 
 namespace perennial::store::cluster {
@@ -63,8 +64,8 @@ class ClusterLog final : public Log {
   void set_puts(Puts puts);
   // Whether appends have failed for a while: Node::Events::waits.
   void set_waits(bool waits);
-  // Node::Events::reads_notes.
-  void set_reads_notes(bool others_do) { others_read_notes_ = others_do; }
+  // Node::Events::reads_batches.
+  void set_batch_format_max(uint8_t format) { batch_format_max_ = format; }
 
   // -- On any thread.
   // Makes `dir` with a copy of the database as it is right after batch `index`: as
@@ -80,7 +81,7 @@ class ClusterLog final : public Log {
   Appended append(Batch&& batch) override;
   void checkpoint(std::string dir) override;
   Update collect() override;
-  bool may_store_notes() const override { return others_read_notes_; }
+  uint8_t batch_format_max() const override { return batch_format_max_; }
   // The watchdog watches the disk only. A majority of etcd may be out of reach for longer.
   bool busy() const override { return local_.busy(); }
   uint64_t progress() const override { return local_.progress(); }
@@ -118,7 +119,7 @@ class ClusterLog final : public Log {
   etcd::Executor& executor_;
   const Links links_;
   std::atomic<size_t> under_way_ = 0;  // Appends and checkpoints.
-  std::atomic<bool> others_read_notes_ = false;
+  std::atomic<uint8_t> batch_format_max_ = batch_format_with_fields;
 
   // Of the executor's thread.
   std::optional<Batch> sent_;  // Appended and not yet committed.

@@ -21,18 +21,19 @@
 // A version without the chain wrote the batch alone (store/format/README.md, "A batch as bytes"),
 // whose first byte is another number, and whose last eight bytes are a hash of the rest, too.
 // Batches and entries share the numbers of their first bytes, so that a node says with one number
-// up to where it reads both: NodeOptions::format. 1 and 2 are batches, 3 is an entry, 4 a batch
-// again.
+// up to where it reads both: NodeOptions::format. 1 and 2 are batches, 3 is an entry, 4 and 5 are
+// batches again.
 namespace perennial::store::cluster {
 
 inline constexpr uint8_t chained_entry_format = 3;
 static_assert(chained_entry_format != batch_format &&
                   chained_entry_format != batch_format_with_fields &&
-                  chained_entry_format != batch_format_with_notes,
+                  chained_entry_format != batch_format_with_notes &&
+                  chained_entry_format != batch_format_with_ended,
               "the first byte tells an entry from a batch alone");
 
 // The newest of these numbers, which a node of this program publishes.
-inline constexpr uint8_t newest_format = batch_format_with_notes;
+inline constexpr uint8_t newest_format = newest_batch_format;
 
 struct Entry {
   uint64_t previous = 0;   // The hash of the entry before. 0: unknown.

@@ -22,6 +22,7 @@
 #include "store/cluster/maintenance.h"
 #include "store/cluster/records.h"
 #include "store/etcd/etcd.h"
+#include "store/format/format.h"
 
 namespace perennial::store::cluster {
 
@@ -135,9 +136,9 @@ class Node {
     // Of a leader. Appends have failed for append_patience, with this error. None: they succeed
     // again. Called when that changes.
     std::function<void(std::optional<etcd::CallError>)> waits;
-    // Whether all other nodes that are there read batches with notes. Called when it changes; at
-    // first they do not.
-    std::function<void(bool)> reads_notes;
+    // The newest format of batches that all other nodes which are there read, as far as this node
+    // knows it. Called when it changes; at first it is batch_format_with_fields.
+    std::function<void(uint8_t)> reads_batches;
     // The alarms that the members of etcd report, each time that this node asks them (upkeep.cc).
     std::function<void(const EtcdAlarms&)> alarms;
     // The names of settings that differ from the leader's. Called when they change; at first there
@@ -309,7 +310,7 @@ class Node {
   BatchIndex trimming_ = 0;    // The append under way deletes the entries before it. 0: none.
   uint64_t newest_hash_ = 0;   // hash_of_entry() of the newest entry. 0: there is none.
   bool others_read_chains_ = false;
-  bool others_read_notes_ = false;
+  uint8_t others_read_ = batch_format_with_fields;
   LogSize log_;
   std::vector<NodeRecord> others_;  // The other nodes that are there.
   Maintenance maintenance_;

@@ -159,14 +159,14 @@ void Node::on_nodes(const etcd::Found& nodes) {
   flushed_by_others_.clear();
   clocks_of_others_.clear();
   others_read_chains_ = true;
-  bool others_read_notes = true;
+  uint32_t others_read = newest_format;
   for (const etcd::KeyValue& key : nodes.keys) {
     const std::optional<NodeRecord> other = decode_node(key.value);
     if (!other || other->node == options_.node) continue;
     // A node whose directory is a clone of this one is no second copy of the entries.
     if (other->directory != options_.directory) flushed_by_others_.push_back(other->flushed);
     others_read_chains_ = others_read_chains_ && other->format >= chained_entry_format;
-    others_read_notes = others_read_notes && other->format >= batch_format_with_notes;
+    others_read = std::min(others_read, other->format);
     learn_time(*other);
     if (leads(*other)) leader_settings_ = other->settings;
     // A node that is joining may itself wait to learn the time from this node.
@@ -175,9 +175,8 @@ void Node::on_nodes(const etcd::Found& nodes) {
     others_.push_back(*other);
   }
   compare_settings();
-  if (std::exchange(others_read_notes_, others_read_notes) != others_read_notes) {
-    events_.reads_notes(others_read_notes);
-  }
+  const auto format = static_cast<uint8_t>(others_read);
+  if (std::exchange(others_read_, format) != format) events_.reads_batches(format);
   if (role_ == Role::Leader) update_puts();
 }
 

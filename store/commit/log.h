@@ -10,6 +10,7 @@
 #include "engine/types/stats.h"
 #include "engine/types/status.h"
 #include "store/batch/batch.h"
+#include "store/format/format.h"
 
 namespace perennial::store {
 
@@ -112,9 +113,13 @@ class Log {
   // collected.
   virtual void checkpoint(std::string dir) = 0;
   virtual Update collect() = 0;
-  // Whether batches may have notes, and jobs that count some: everybody who reads the log knows
-  // them. It may change at any time, and a batch that was begun before is committed nevertheless.
-  virtual bool may_store_notes() const { return true; }
+  // The newest format of batches that everybody who reads the log knows: batch_codec.h. It may
+  // change at any time, and a batch that was begun before is committed nevertheless.
+  virtual uint8_t batch_format_max() const { return newest_batch_format; }
+  // Whether batches may have notes, and jobs that count some.
+  bool may_store_notes() const { return batch_format_max() >= batch_format_with_notes; }
+  // Whether batches may have ended jobs, and settings and fields that belong to them.
+  bool may_store_ended() const { return batch_format_max() >= batch_format_with_ended; }
 
   // For a watchdog, on any thread: whether work is under way, and a number that changes whenever
   // work begins or ends.

@@ -25,13 +25,19 @@ namespace {
 
 constexpr std::string_view aside_name = "damaged";
 
-std::vector<rocksdb::LiveFileMetaData> body_tables(rocksdb::DB& db) {
+// The tables whose damage can be contained.
+std::vector<rocksdb::LiveFileMetaData> tables_not_loaded(rocksdb::DB& db) {
   std::vector<rocksdb::LiveFileMetaData> tables;
   db.GetLiveFilesMetaData(&tables);
   std::erase_if(tables, [](const rocksdb::LiveFileMetaData& table) {
-    return table.column_family_name != name_of(Family::Bodies);
+    return is_loaded(table.column_family_name);
   });
   return tables;
+}
+
+// REQUIRES: tables_not_loaded() has returned the table.
+Family family_of(const rocksdb::LiveFileMetaData& table) {
+  return *family_named(table.column_family_name);
 }
 
 // Returns the first 8 bytes of a key, with zeros behind a shorter one. Keys of an index may be
@@ -44,13 +50,16 @@ JobId id_at(std::string key) {
 // The ids that a block may hold: those of keys behind `after`, up to `until`.
 DamagedBlock damaged_block(const rocksdb::LiveFileMetaData& table, const TableBlock& block,
                            std::string problem) {
+  const Family family = family_of(table);
   const std::string& after = block.after;
-  const JobId first = after.empty() ? id_at(table.smallestkey)
-                                    : id_at(after) + (after.size() < sizeof(JobId) ? 0 : 1);
+  // A job has one key in a family whose keys are ids, and perhaps further ones in any other.
+  const bool is_next = after.size() >= sizeof(JobId) && key_bytes_of(family) == sizeof(JobId);
+  const JobId first = after.empty() ? id_at(table.smallestkey) : id_at(after) + (is_next ? 1 : 0);
   const JobId until = id_at(block.until);
-  const bool is_before = block.until.size() < sizeof(JobId) && until > 0;
+  const bool is_before = block.until.size() < key_bytes_of(family) && until > 0;
   const JobId last = std::min(is_before ? until - 1 : until, id_at(table.largestkey));
-  return {.table = table.file_number,
+  return {.family = family,
+          .table = table.file_number,
           .offset = block.offset,
           .bytes = block.bytes + block_trailer_bytes,
           .first = std::min(first, last),
@@ -58,30 +67,37 @@ DamagedBlock damaged_block(const rocksdb::LiveFileMetaData& table, const TableBl
           .problem = std::move(problem)};
 }
 
-// The block reads as a SingleDelete of a key that no body has. In the first block of a table the
-// key is the first one of the table, because no key may lie before it; its row was in the block. So
-// was that of the only key of a block that is too short for a longer key.
+// The block reads as the deletion of a key that no row has. In the first block of a table it lies
+// behind the first key of the table, because no key may lie before that. All rows of a block may
+// have one key, and then there is no place for another one behind it; or the block, which is the
+// last of its table then, may be too short for a longer key. Then it is the deletion of that key,
+// whose row was in the block. It has the row's place among several of the key, if the index tells
+// it. Otherwise its number must not delete a newer row of the key that another table has.
 Result<std::string> substitute_for(const rocksdb::LiveFileMetaData& table, const TableBlock& block,
                                    uint32_t place) {
-  const std::string key = block.after.empty() ? table.smallestkey : key_between(block.after, place);
-  Result<std::string> out = make_substitute(block.bytes, key, table.largest_seqno);
-  return out.ok() ? std::move(out) : make_substitute(block.bytes, block.until, table.largest_seqno);
+  const Family family = family_of(table);
+  const std::string& before = block.after.empty() ? table.smallestkey : block.after;
+  if (before != block.until) {
+    const std::string key = key_between(family, before, place);
+    Result<std::string> out = make_substitute(family, block.bytes, key, table.largest_seqno);
+    if (out.ok()) return out;
+  }
+  const uint64_t number = is_overwritten(family) ? table.smallest_seqno : table.largest_seqno;
+  return make_substitute(family, block.bytes, block.until,
+                         block.until_sequence != 0 ? block.until_sequence : number);
 }
 
 // The compaction of a thread.
 struct Compaction {
-  bool of_bodies = false;
-  uint64_t failed_reads = 0;  // DamagedBlocks::failed_reads() at its beginning.
+  bool may_be_contained = false;
+  TableErrors errors = {};
   bool is_contained = false;
 };
 thread_local Compaction compaction;
 
-// Whether the compaction of this thread has met damage of bodies. An error of the disk is damage
-// only if it was a read's.
+// Whether the compaction of this thread has met damage that can be contained.
 bool is_damage(const rocksdb::Status& status) {
-  if (!compaction.of_bodies) return false;
-  return status.IsCorruption() ||
-         (status.IsIOError() && DamagedBlocks::failed_reads() > compaction.failed_reads);
+  return compaction.may_be_contained && compaction.errors.contains(status);
 }
 
 }  // namespace
@@ -102,7 +118,9 @@ Status Containment::open() {
   }
   const std::lock_guard lock(mutex_);
   blocks_ = found.take();
-  for (const DamagedBlock& block : blocks_) suspects_.push_back(block.first);
+  for (const DamagedBlock& block : blocks_) {
+    suspects_.push_back({.family = block.family, .first = block.first, .last = block.first});
+  }
   if (!blocks_.empty()) version_.store(1, std::memory_order_release);
   return {};
 }
@@ -111,7 +129,7 @@ bool Containment::contain(rocksdb::DB& db, const std::vector<uint64_t>& tables) 
   const uint64_t before = version();
   const std::lock_guard checking(checking_);
   bool is_new = version() != before;
-  for (const rocksdb::LiveFileMetaData& table : body_tables(db)) {
+  for (const rocksdb::LiveFileMetaData& table : tables_not_loaded(db)) {
     if (std::ranges::find(tables, table.file_number) == tables.end()) continue;
     Substitutes substitutes;
     const Result<std::vector<DamagedBlock>> found = check(table, substitutes);
@@ -179,9 +197,9 @@ Status Containment::note(const std::vector<DamagedBlock>& found) {
   }
   for (const DamagedBlock& block : found) {
     inform("store.damage_contained",
-           fmt::format("table={} offset={} bytes={} first_id={} last_id={} problem={}",
-                       table_name(block.table), block.offset, block.bytes, block.first, block.last,
-                       logfmt_text(block.problem)));
+           fmt::format("family={} table={} offset={} bytes={} first_id={} last_id={} problem={}",
+                       name_of(block.family), table_name(block.table), block.offset, block.bytes,
+                       block.first, block.last, logfmt_text(block.problem)));
   }
   blocks_ = std::move(all);
   version_.fetch_add(1, std::memory_order_acq_rel);
@@ -204,8 +222,8 @@ void Containment::set_aside(const rocksdb::LiveFileMetaData& table) const {
     inform("store.not_set_aside", fmt::format("problem={}", logfmt_text(done.message())));
 }
 
-void Containment::begin_compaction(bool of_bodies) {
-  compaction = {.of_bodies = of_bodies, .failed_reads = DamagedBlocks::failed_reads()};
+void Containment::begin_compaction(bool may_be_contained) {
+  compaction = {.may_be_contained = may_be_contained};
 }
 
 void Containment::end_failed_compaction(rocksdb::DB& db, const rocksdb::Status& status,
@@ -219,22 +237,25 @@ bool Containment::forgives(const rocksdb::Status& status) {
 
 // CompactFiles() keeps a table in its level, where it overlaps no other. A table of level 0 goes to
 // the first level below that is in use.
-void Containment::rewrite(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& bodies,
+void Containment::rewrite(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& family,
                           const std::atomic<bool>& cancelled) {
-  const std::vector<rocksdb::LiveFileMetaData> tables = body_tables(db);
-  int first_level = db.NumberLevels(&bodies) - 1;
+  std::vector<rocksdb::LiveFileMetaData> tables = tables_not_loaded(db);
+  std::erase_if(tables, [&](const rocksdb::LiveFileMetaData& table) {
+    return table.column_family_name != family.GetName();
+  });
+  int first_level = db.NumberLevels(&family) - 1;
   for (const rocksdb::LiveFileMetaData& table : tables) {
     if (table.level > 0) first_level = std::min(first_level, table.level);
   }
   rocksdb::CompactionOptions how;
-  how.compression = rocksdb::kDisableCompressionOption;  // As the family's options say.
-  how.output_file_size_limit = options_.compaction_bytes_max / 8;
+  how.compression = rocksdb::kDisableCompressionOption;            // As the family's options say.
+  how.output_file_size_limit = options_.compaction_bytes_max / 8;  // No table of ours is larger.
   for (const rocksdb::LiveFileMetaData& table : tables) {
     if (cancelled) return;
     if (!substitutes_.has(table.file_number)) continue;
     begin_compaction(true);
     compaction.is_contained = true;  // Whatever it meets is looked for below.
-    const auto done = db.CompactFiles(how, &bodies, {path_of(table)},
+    const auto done = db.CompactFiles(how, &family, {path_of(table)},
                                       table.level > 0 ? table.level : first_level);
     compaction.is_contained = false;
     if (done.ok()) {
@@ -250,10 +271,12 @@ void Containment::rewrite(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& bodies,
   }
 }
 
-void Containment::suspect(JobId id) {
+void Containment::suspect(Family family, JobId first, JobId last) {
   constexpr size_t suspects_max = 1000;  // Each table is checked once, whoever has met its damage.
   const std::lock_guard lock(mutex_);
-  if (suspects_.size() < suspects_max) suspects_.push_back(id);
+  if (suspects_.size() < suspects_max) {
+    suspects_.push_back({.family = family, .first = first, .last = last});
+  }
 }
 
 void Containment::suspect_all() {
@@ -262,7 +285,7 @@ void Containment::suspect_all() {
 }
 
 bool Containment::check_suspects(rocksdb::DB& db) {
-  std::vector<JobId> suspects;
+  std::vector<Suspect> suspects;
   bool all = false;
   {
     const std::lock_guard lock(mutex_);
@@ -271,13 +294,16 @@ bool Containment::check_suspects(rocksdb::DB& db) {
   }
   if (suspects.empty() && !all) return false;
   std::vector<uint64_t> tables;
-  for (const rocksdb::LiveFileMetaData& table : body_tables(db)) {
+  for (const rocksdb::LiveFileMetaData& table : tables_not_loaded(db)) {
+    const Family family = family_of(table);
     const JobId first = id_at(table.smallestkey);
     const JobId last = id_at(table.largestkey);
-    const bool may_hold =
-        std::ranges::any_of(suspects, [&](JobId id) { return first <= id && id <= last; });
     // Of few tables of level 0 RocksDB reads each, whatever ids it has.
-    if (all || may_hold || table.level == 0) tables.push_back(table.file_number);
+    const bool may_hold = std::ranges::any_of(suspects, [&](const Suspect& suspect) {
+      const bool overlaps = suspect.first <= last && first <= suspect.last;
+      return suspect.family == family && (table.level == 0 || overlaps);
+    });
+    if (all || may_hold) tables.push_back(table.file_number);
   }
   return contain(db, tables);
 }
@@ -287,13 +313,14 @@ std::vector<DamagedBlock> Containment::blocks() const {
   return blocks_;
 }
 
-Status Containment::forget(rocksdb::DB& db) {
-  const std::vector<rocksdb::LiveFileMetaData> tables = body_tables(db);
+Status Containment::forget(rocksdb::DB& db, Family family) {
+  const std::vector<rocksdb::LiveFileMetaData> tables = tables_not_loaded(db);
   const std::lock_guard lock(mutex_);
   std::vector<DamagedBlock> left = blocks_;
   std::erase_if(left, [&](const DamagedBlock& block) {
-    return std::ranges::find(tables, block.table, &rocksdb::LiveFileMetaData::file_number) ==
-           tables.end();
+    return block.family == family &&
+           std::ranges::find(tables, block.table, &rocksdb::LiveFileMetaData::file_number) ==
+               tables.end();
   });
   if (left.size() == blocks_.size()) return {};
   if (Status written = write_damage_record(options_.env, db_path_, left); !written.ok()) {

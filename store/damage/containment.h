@@ -22,14 +22,14 @@ struct LiveFileMetaData;
 // Included by store's own files only.
 namespace perennial::store {
 
-// Keeps a damaged block of bodies from costing more than the bodies in it: P11. RocksDB ends a
+// Keeps a damaged block from costing more than the rows in it: P11. RocksDB ends a
 // compaction at the first damaged block, and then takes no write. So when a read or a compaction
 // has met damage, each block of the table is checked, the damaged ones are noted durably, and from
 // then on RocksDB reads others in their place (damaged_blocks.h). The next compaction of the table
 // writes a whole one. A link to the damaged table is kept in `damaged/` of the data directory.
 //
-// It concerns tables of bodies only: a damaged block of any other family is the state of the queue,
-// and stays a failure. Thread-safe.
+// It concerns tables of the families that no start loads (is_loaded()): a damaged block of any
+// other family is the state of the queue, and stays a failure. Thread-safe.
 class Containment {
  public:
   // `options` outlive this.
@@ -39,42 +39,50 @@ class Containment {
   // an event says so.
   Status open();
 
-  // Checks these tables, as far as they are tables of bodies. Returns whether a damaged block was
-  // found that was not known before, or that another thread has found meanwhile, so that what has
-  // failed is worth another try. Called on any thread; it takes as long as reading the tables.
+  // Checks these tables, as far as they are of families that no start loads. Returns whether a
+  // damaged block was found that was not known before, or that another thread has found meanwhile,
+  // so that what has failed is worth another try. Called on any thread; it takes as long as reading
+  // the tables.
   bool contain(rocksdb::DB& db, const std::vector<uint64_t>& tables);
 
   // The three steps of a compaction, on its thread. It begins; it has failed, after which the
   // tables that it has read are checked; and whether its error may be forgiven, because the damage
   // is contained and the next try will not meet it.
-  static void begin_compaction(bool of_bodies);
+  static void begin_compaction(bool may_be_contained);
   void end_failed_compaction(rocksdb::DB& db, const rocksdb::Status& status,
                              const std::vector<uint64_t>& tables);
   static bool forgives(const rocksdb::Status& status);
 
-  // Writes the damaged tables anew, without the damaged blocks: the database has no damage then.
-  // Stops after the table at hand when `cancelled` is set. An error is reported, and tried again by
-  // the next call.
-  void rewrite(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& bodies,
+  // Writes the damaged tables of a family anew, without the damaged blocks: the database has no
+  // damage there then. Stops after the table at hand when `cancelled` is set. An error is reported,
+  // and tried again by the next call.
+  void rewrite(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& family,
                const std::atomic<bool>& cancelled);
 
-  // A body could not be read: the tables that may hold it are to be checked.
-  void suspect(JobId id);
+  // Rows of jobs with ids from `first` to `last` could not be read: the tables that may hold them
+  // are to be checked.
+  void suspect(Family family, JobId first, JobId last);
   // Something that read all of them has met damage: all tables are to be checked.
   void suspect_all();
-  // Checks the tables that may hold the suspected bodies, as contain() does.
+  // Checks the tables that may hold the suspected rows, as contain() does.
   bool check_suspects(rocksdb::DB& db);
 
-  // The blocks that are known, in the order in which they were found.
+  // The blocks that are known, of all families, in the order in which they were found.
   std::vector<DamagedBlock> blocks() const;
   // A number that changes with blocks(). 0: none was ever found.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
-  // Nothing is missing any more: forgets all blocks of tables that are gone.
-  Status forget(rocksdb::DB& db);
+  // Nothing of the family is missing any more: forgets all its blocks of tables that are gone.
+  Status forget(rocksdb::DB& db, Family family);
 
   DamagedBlocks& substitutes() { return substitutes_; }
 
  private:
+  struct Suspect {
+    Family family = Family::Bodies;
+    JobId first = 0;
+    JobId last = 0;
+  };
+
   Result<std::vector<DamagedBlock>> check(const rocksdb::LiveFileMetaData& table,
                                           Substitutes& substitutes) const;
   Status note(const std::vector<DamagedBlock>& found);
@@ -88,7 +96,7 @@ class Containment {
   std::mutex checking_;       // One thread at a time checks tables.
   mutable std::mutex mutex_;  // Guards what is below.
   std::vector<DamagedBlock> blocks_;
-  std::vector<JobId> suspects_;
+  std::vector<Suspect> suspects_;
   bool suspects_all_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "store/damage/damage_record.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -13,7 +14,9 @@
 namespace perennial::store {
 namespace {
 
+// In version 2 each line begins with the family.
 constexpr std::string_view first_line = "perennial damaged-blocks 1\n";
+constexpr std::string_view first_line_with_families = "perennial damaged-blocks 2\n";
 constexpr std::string_view last_line = "xxh3 ";
 
 std::string hash_of(std::string_view text) {
@@ -38,8 +41,18 @@ bool take_number(std::string_view& rest, uint64_t& number) {
   return read.ec == std::errc() && read.ptr == word->data() + word->size();
 }
 
-std::optional<DamagedBlock> decode_line(std::string_view line) {
+// A family whose damage is a failure is never in the file.
+bool take_family(std::string_view& rest, Family& family) {
+  const std::optional<std::string_view> word = take_until(rest, ' ');
+  const std::optional<Family> found = word ? family_named(*word) : std::nullopt;
+  if (!found || is_loaded(*found)) return false;
+  family = *found;
+  return true;
+}
+
+std::optional<DamagedBlock> decode_line(std::string_view line, bool has_family) {
   DamagedBlock block;
+  if (has_family && !take_family(line, block.family)) return std::nullopt;
   const bool is_whole = take_number(line, block.table) && take_number(line, block.offset) &&
                         take_number(line, block.bytes) && take_number(line, block.first) &&
                         take_number(line, block.last) && block.first <= block.last;
@@ -63,8 +76,11 @@ std::string one_line(std::string text) {
 }  // namespace
 
 std::string encode_damage_record(const std::vector<DamagedBlock>& blocks) {
-  std::string text(first_line);
+  const bool has_families = std::ranges::any_of(
+      blocks, [](const DamagedBlock& block) { return block.family != Family::Bodies; });
+  std::string text(has_families ? first_line_with_families : first_line);
   for (const DamagedBlock& block : blocks) {
+    if (has_families) text += fmt::format("{} ", name_of(block.family));
     text += fmt::format("{} {} {} {} {} {}\n", block.table, block.offset, block.bytes, block.first,
                         block.last, one_line(block.problem));
   }
@@ -72,12 +88,14 @@ std::string encode_damage_record(const std::vector<DamagedBlock>& blocks) {
 }
 
 Result<std::vector<DamagedBlock>> decode_damage_record(std::string_view text) {
-  if (!text.starts_with(first_line)) return not_whole();
+  const bool has_families = text.starts_with(first_line_with_families);
+  if (!has_families && !text.starts_with(first_line)) return not_whole();
+  static_assert(first_line.size() == first_line_with_families.size());
   std::vector<DamagedBlock> blocks;
   std::string_view rest = text.substr(first_line.size());
   while (!rest.starts_with(last_line)) {
     const std::optional<std::string_view> line = take_until(rest, '\n');
-    std::optional<DamagedBlock> block = line ? decode_line(*line) : std::nullopt;
+    std::optional<DamagedBlock> block = line ? decode_line(*line, has_families) : std::nullopt;
     if (!block) return not_whole();
     blocks.push_back(*std::move(block));
   }

@@ -18,21 +18,20 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using rocksdb::Slice;
 
-constexpr uint8_t single_delete = 7;  // db/dbformat.h there: kTypeSingleDeletion.
+// db/dbformat.h there: kTypeDeletion, kTypeSingleDeletion.
+constexpr uint8_t plain_delete = 0;
+constexpr uint8_t single_delete = 7;
 constexpr char no_compression = 0;
-constexpr size_t restarts_bytes = 2 * sizeof(uint32_t);  // One restart point, and their number.
+constexpr size_t restart_bytes = sizeof(uint32_t);
 
 // Per thread, so that a reader can tell whether one of its own reads has failed below RocksDB,
 // whose status does not say which file an error is of.
 thread_local uint64_t failed_reads_of_thread = 0;
 
-// A varint of `width` bytes. RocksDB also accepts one that begins with more zeros than it needs.
-void append_varint(std::string& out, uint64_t number, size_t width) {
-  for (size_t i = 1; i < width; ++i) {
-    out += static_cast<char>(number | 0x80);
-    number >>= 7;
-  }
-  out += static_cast<char>(number);
+// The varint 0 in `width` bytes. RocksDB also accepts one that has more bytes than it needs.
+void append_zero(std::string& out, size_t width) {
+  out.append(width - 1, static_cast<char>(0x80));
+  out += '\0';
 }
 
 // A table's file whose damaged blocks read as their substitutes.
@@ -106,32 +105,33 @@ class SubstitutingFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
 
 }  // namespace
 
-// A data block with one entry and one restart point (RocksDB wiki, "Rocksdb BlockBasedTable
-// Format"). It must have exactly as many bytes as the damaged block, because the index says where
-// the next one begins. So the value is padded. The varint with its length takes bytes of the block,
-// too: its width is chosen first, and then how long the value is.
-Result<std::string> make_substitute(uint64_t bytes, std::string_view key, uint64_t sequence) {
+// A data block with one entry (RocksDB wiki, "Rocksdb BlockBasedTable Format"). It must have
+// exactly as many bytes as the damaged block, because the index says where the next one begins. So
+// it has as many restart points as fit, all at the entry, and what is left are bytes of the varint
+// with the length of the value. The value is empty, as that of a deletion always is: a compaction
+// that keeps a deletion before an older version of its key looks at its value when it has given
+// back the block (CompactionIterator::NextFromInput).
+Result<std::string> make_substitute(Family family, uint64_t bytes, std::string_view key,
+                                    uint64_t sequence) {
   std::string block;
   block.reserve(bytes + block_trailer_bytes);
   const size_t key_bytes = key.size() + sizeof(uint64_t);
   block += '\0';  // Nothing is shared with the key before.
   block += static_cast<char>(key_bytes);
   CHECK(key_bytes < 0x80);
-  const size_t used = block.size() + key_bytes + restarts_bytes;  // Without the value's length.
-  size_t width = 1;
-  while (bytes > used + width && (bytes - used - width) >> (7 * width) != 0) ++width;
-  if (bytes < used + width) return Status(StatusCode::InvalidArgument, "the block is too short");
-  const uint64_t value_bytes = bytes - used - width;
-  append_varint(block, value_bytes, width);
+  // With a length of one byte, one restart point, and their number.
+  const size_t least = block.size() + 1 + key_bytes + 2 * restart_bytes;
+  if (bytes < least) return Status(StatusCode::InvalidArgument, "the block is too short");
+  append_zero(block, 1 + (bytes - least) % restart_bytes);
   block += key;
   char number[sizeof(uint64_t)];
-  put<uint64_t>(number, sequence << 8 | single_delete);
+  put<uint64_t>(number, sequence << 8 | (is_overwritten(family) ? plain_delete : single_delete));
   block.append(number, sizeof number);
-  block.append(value_bytes, '\0');  // A SingleDelete has no value, and nothing looks at this one.
-  char restarts[restarts_bytes];
-  put<uint32_t>(restarts, 0);
-  put<uint32_t>(restarts + sizeof(uint32_t), 1);
-  block.append(restarts, sizeof restarts);
+  const uint64_t restarts = 1 + (bytes - least) / restart_bytes;
+  block.append(restarts * restart_bytes, '\0');
+  char restart_count[restart_bytes];
+  put<uint32_t>(restart_count, static_cast<uint32_t>(restarts));
+  block.append(restart_count, sizeof restart_count);
   CHECK(block.size() == bytes);
   block += no_compression;
   char checksum[sizeof(uint32_t)];
@@ -139,9 +139,9 @@ Result<std::string> make_substitute(uint64_t bytes, std::string_view key, uint64
   return block.append(checksum, sizeof checksum);
 }
 
-std::string key_between(std::string_view after, uint32_t place) {
+std::string key_between(Family family, std::string_view after, uint32_t place) {
   std::string key(after);
-  key.resize(std::max(key.size(), sizeof(JobId)) + 1 + sizeof place, '\0');
+  key.resize(std::max(key.size(), key_bytes_of(family)) + 1 + sizeof place, '\0');
   put_big_endian<uint32_t>(key.data() + key.size() - sizeof place, place);
   return key;
 }

@@ -4,11 +4,10 @@
 
 namespace perennial::store {
 
-DamagedIds::DamagedIds(const std::vector<DamagedBlock>& blocks) {
+DamagedIds::DamagedIds(const std::vector<DamagedBlock>& blocks, Family family) {
   std::vector<Range> all;
-  all.reserve(blocks.size());
   for (const DamagedBlock& block : blocks) {
-    all.push_back({.first = block.first, .last = block.last});
+    if (block.family == family) all.push_back({.first = block.first, .last = block.last});
   }
   std::ranges::sort(all, {}, &Range::first);
   for (const Range& range : all) {
@@ -20,9 +19,11 @@ DamagedIds::DamagedIds(const std::vector<DamagedBlock>& blocks) {
   }
 }
 
-void DamagedIds::take(JobId id) {
+bool DamagedIds::take(JobId id) {
   while (next_ < ranges_.size() && ranges_[next_].last < id) ++next_;
-  if (next_ < ranges_.size() && ranges_[next_].first <= id) jobs_.push_back(id);
+  const bool is_in_range = next_ < ranges_.size() && ranges_[next_].first <= id;
+  if (is_in_range) jobs_.push_back(id);
+  return is_in_range;
 }
 
 bool DamagedIds::contains(JobId id) const {

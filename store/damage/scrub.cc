@@ -34,7 +34,7 @@ bool has(const std::vector<rocksdb::LiveFileMetaData>& tables, uint64_t number) 
 std::vector<uint64_t> Scrub::step(rocksdb::DB& db, Nanos now, uint64_t bytes_max) {
   const Tables tables = live_tables(db);
   forget_gone(tables);
-  std::vector<uint64_t> of_bodies;
+  std::vector<uint64_t> to_contain;
   uint64_t bytes = 0;
   while (bytes < bytes_max) {
     if (reading_ == nullptr) {
@@ -45,7 +45,7 @@ std::vector<uint64_t> Scrub::step(rocksdb::DB& db, Nanos now, uint64_t bytes_max
         break;
       }
       if (const Status opened = open_table(*reading_); !opened.ok()) {
-        note(db, *reading_, 0, opened, of_bodies);
+        note(db, *reading_, 0, opened, to_contain);
         reading_.reset();
         continue;
       }
@@ -58,10 +58,10 @@ std::vector<uint64_t> Scrub::step(rocksdb::DB& db, Nanos now, uint64_t bytes_max
     const TableBlock& block = reading.blocks[reading.next++];
     const Status checked = check(reading, block);
     bytes += block.bytes + block_trailer_bytes;
-    if (!checked.ok()) note(db, reading, block.offset, checked, of_bodies);
+    if (!checked.ok()) note(db, reading, block.offset, checked, to_contain);
   }
   bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  return of_bodies;
+  return to_contain;
 }
 
 bool Scrub::begin_pass(const Tables& tables, Nanos now) {
@@ -115,14 +115,14 @@ Status Scrub::check(Reading& reading, const TableBlock& block) const {
 }
 
 // A failure is no damage if a compaction has replaced the table meanwhile: its file may be cut or
-// gone. Damage of bodies can be contained, which the caller does; damage of rows is reported here.
+// gone. Damage that can be contained is for the caller; damage of the state is reported here.
 void Scrub::note(rocksdb::DB& db, const Reading& reading, uint64_t offset, const Status& problem,
-                 std::vector<uint64_t>& of_bodies) {
+                 std::vector<uint64_t>& to_contain) {
   const rocksdb::LiveFileMetaData& table = reading.table;
   if (!has(live_tables(db), table.file_number)) return;
-  if (table.column_family_name == name_of(Family::Bodies)) {
-    if (of_bodies.empty() || of_bodies.back() != table.file_number) {
-      of_bodies.push_back(table.file_number);
+  if (!is_loaded(table.column_family_name)) {
+    if (to_contain.empty() || to_contain.back() != table.file_number) {
+      to_contain.push_back(table.file_number);
     }
     return;
   }

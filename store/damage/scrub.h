@@ -41,11 +41,12 @@ class Scrub {
   // `options` outlive this.
   explicit Scrub(const Options& options) : options_(options) {}
 
-  // Reads about `bytes_max` bytes. Returns the tables of bodies in which a damaged block was met:
-  // they are for Containment. One of another family is kept in damaged(), and an event says so.
+  // Reads about `bytes_max` bytes. Returns the tables in which a damaged block was met and that no
+  // start loads: they are for Containment. A block of another family is kept in damaged(), and an
+  // event says so.
   std::vector<uint64_t> step(rocksdb::DB& db, Nanos now, uint64_t bytes_max);
 
-  // Damaged blocks of live tables of all families but bodies.
+  // Damaged blocks of live tables of the families that a start loads.
   std::vector<DamagedRows> damaged() const;
   ScrubFigures figures() const;
 
@@ -64,7 +65,7 @@ class Scrub {
   Status open_table(Reading& reading) const;
   Status check(Reading& reading, const TableBlock& block) const;
   void note(rocksdb::DB& db, const Reading& reading, uint64_t offset, const Status& problem,
-            std::vector<uint64_t>& of_bodies);
+            std::vector<uint64_t>& to_contain);
   void forget_gone(const Tables& tables);
 
   const Options& options_;

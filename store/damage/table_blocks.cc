@@ -1,6 +1,5 @@
 #include "store/damage/table_blocks.h"
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -103,10 +102,17 @@ Result<TableBlock> take_entry(std::string_view& rest, IndexKeys keys) {
   if (!is_whole) return corrupt("the index has a damaged entry");
   std::string_view key = rest.substr(0, *key_bytes);
   rest.remove_prefix(key.size());
-  if (keys == IndexKeys::WithNumbers) key.remove_suffix(std::min(number_bytes, key.size()));
+  uint64_t sequence = 0;
+  if (keys == IndexKeys::WithNumbers && key.size() >= number_bytes) {
+    sequence = get<uint64_t>(key, key.size() - number_bytes) >> 8;
+    key.remove_suffix(number_bytes);
+  }
   const std::optional<BlockHandle> handle = take_handle(rest);
   if (!handle) return corrupt("the index has a damaged entry");
-  return TableBlock{.offset = handle->offset, .bytes = handle->bytes, .until = std::string(key)};
+  return TableBlock{.offset = handle->offset,
+                    .bytes = handle->bytes,
+                    .until = std::string(key),
+                    .until_sequence = sequence};
 }
 
 }  // namespace

@@ -36,6 +36,9 @@ struct TableBlock {
   uint64_t bytes = 0;      // Without what is behind it: block_trailer_bytes.
   std::string after = {};  // Each key in the block is greater. Empty: it is the first block.
   std::string until = {};  // No key in the block is greater.
+  // RocksDB's number of the last row, where the index has numbers: several rows with one key may
+  // then lie in several blocks, in the falling order of their numbers. 0: it has none.
+  uint64_t until_sequence = 0;
 };
 
 // How the keys of a table's index are written: a property of the table.

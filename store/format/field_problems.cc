@@ -1,6 +1,7 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/types/note.h"
 #include "store/format/fields.h"
 
 // The validators of fields.
@@ -40,6 +41,8 @@ std::string_view problem(const JobFields& fields) {
   if (fields.dead.size() > tube_name_bytes_max) return "name of the dead tube too long";
   if (fields.from.size() > tube_name_bytes_max) return "name of the tube of origin too long";
   if (fields.expires_at < 0) return "expires before the epoch";
+  if (fields.put_by.size() > note_user_bytes_max) return "name of the user too long";
+  if (fields.first_reserved < 0) return "first reserved before the epoch";
   if (fields.concurrency) {
     if (!is_key_of_right_length(fields.concurrency->key)) {
       return "the concurrency key is empty or too long";
@@ -73,6 +76,10 @@ std::string_view problem(const TubeSettings& settings) {
                              settings.rate->period <= field_duration_max;
     if (!is_in_range) return "rate out of range";
   }
+  if (settings.keep && (*settings.keep <= 0 || *settings.keep > field_duration_max)) {
+    return "keep out of range";
+  }
+  if (settings.keep_max && *settings.keep_max == 0) return "keep-max out of range";
   return backoff_problem(settings.backoff);
 }
 

@@ -34,6 +34,9 @@ void for_each_field(const JobFields& fields, const Out& out) {
     out(FieldTag::Rests, fields.delay_rest_ns, fields.ttr_rest_ns);
   }
   if (fields.notes != 0) out(FieldTag::Notes, fields.notes);
+  if (fields.restored != 0) out(FieldTag::Restored, fields.restored);
+  if (!fields.put_by.empty()) out(FieldTag::PutBy, std::string_view(fields.put_by));
+  if (fields.first_reserved != 0) out(FieldTag::FirstReserved, fields.first_reserved);
 }
 
 template <typename Out>
@@ -45,6 +48,8 @@ void for_each_field(const TubeSettings& settings, const Out& out) {
   if (settings.reserved) out(FieldTag::Reserved, *settings.reserved);
   if (settings.rate) out(FieldTag::Rate, settings.rate->jobs, settings.rate->period);
   if (settings.drain) out(FieldTag::Drain, static_cast<uint8_t>(*settings.drain));
+  if (settings.keep) out(FieldTag::Keep, *settings.keep);
+  if (settings.keep_max) out(FieldTag::KeepMax, *settings.keep_max);
 }
 
 template <typename Number>
@@ -139,9 +144,17 @@ bool take_field(FieldTag tag, std::string_view value, JobFields& fields, bool& i
       return take_parts(value, fields.delay_rest_ns, fields.ttr_rest_ns);
     case FieldTag::Notes:
       return take_parts(value, fields.notes);
+    case FieldTag::Restored:
+      return take_parts(value, fields.restored);
+    case FieldTag::PutBy:
+      return take_parts(value, fields.put_by);
+    case FieldTag::FirstReserved:
+      return take_parts(value, fields.first_reserved);
     case FieldTag::Reserved:
     case FieldTag::Rate:
     case FieldTag::Drain:
+    case FieldTag::Keep:
+    case FieldTag::KeepMax:
       break;
   }
   is_unknown = true;
@@ -172,6 +185,10 @@ bool take_field(FieldTag tag, std::string_view value, TubeSettings& settings, bo
       settings.drain = drain == 1;
       return true;
     }
+    case FieldTag::Keep:
+      return take_parts(value, settings.keep.emplace());
+    case FieldTag::KeepMax:
+      return take_parts(value, settings.keep_max.emplace());
     case FieldTag::Attempts:
     case FieldTag::From:
     case FieldTag::Key:
@@ -179,6 +196,9 @@ bool take_field(FieldTag tag, std::string_view value, TubeSettings& settings, bo
     case FieldTag::Flags:
     case FieldTag::Rests:
     case FieldTag::Notes:
+    case FieldTag::Restored:
+    case FieldTag::PutBy:
+    case FieldTag::FirstReserved:
       break;
   }
   is_unknown = true;

@@ -30,6 +30,11 @@ enum class FieldTag : uint8_t {
   Rate = 12,
   Drain = 13,
   Notes = 14,
+  Restored = 15,
+  Keep = 16,
+  KeepMax = 17,
+  PutBy = 18,
+  FirstReserved = 19,
 };
 // The bits of the field Flags.
 inline constexpr uint8_t flag_key_given_up = 1;

@@ -105,32 +105,37 @@ JobRowBytes encode(const JobRow& row) {
   return value;
 }
 
+std::string decode_row(JobId id, JobState state, std::string_view value, JobRow& row) {
+  const std::string_view wrong = row_shape_problem(value);
+  if (!wrong.empty()) return std::string(wrong);
+  row = {.id = id,
+         .state = state,
+         .tube = get<TubeId>(value, job_at::tube),
+         .priority = get<uint32_t>(value, job_at::priority),
+         .delay_s = get<uint32_t>(value, job_at::delay),
+         .ttr_s = get<uint32_t>(value, job_at::ttr),
+         .created = get<Nanos>(value, job_at::created),
+         .order = get<uint64_t>(value, job_at::order),
+         .reserves = get<uint32_t>(value, job_at::reserves),
+         .timeouts = get<uint32_t>(value, job_at::timeouts),
+         .releases = get<uint32_t>(value, job_at::releases),
+         .buries = get<uint32_t>(value, job_at::buries),
+         .kicks = get<uint32_t>(value, job_at::kicks),
+         .body_bytes = get<uint32_t>(value, job_at::body_bytes)};
+  const std::string_view fields = value.substr(job_at::end);
+  if (!fields.empty()) {
+    std::string wrong_fields = decode_fields(fields, row.fields.make());
+    if (!wrong_fields.empty()) return wrong_fields;
+  }
+  return std::string(problem(row));
+}
+
 Result<JobRow> decode_job(JobState state, std::string_view key, std::string_view value) {
   const Family family = family_of(state);
   Result<JobId> id = decode_job_key(family, key);
   if (!id.ok()) return id.take_status();
-  std::string_view wrong = row_shape_problem(value);
-  if (!wrong.empty()) return damaged(family, key, wrong);
-  JobRow row = {.id = *id,
-                .state = state,
-                .tube = get<TubeId>(value, job_at::tube),
-                .priority = get<uint32_t>(value, job_at::priority),
-                .delay_s = get<uint32_t>(value, job_at::delay),
-                .ttr_s = get<uint32_t>(value, job_at::ttr),
-                .created = get<Nanos>(value, job_at::created),
-                .order = get<uint64_t>(value, job_at::order),
-                .reserves = get<uint32_t>(value, job_at::reserves),
-                .timeouts = get<uint32_t>(value, job_at::timeouts),
-                .releases = get<uint32_t>(value, job_at::releases),
-                .buries = get<uint32_t>(value, job_at::buries),
-                .kicks = get<uint32_t>(value, job_at::kicks),
-                .body_bytes = get<uint32_t>(value, job_at::body_bytes)};
-  const std::string_view fields = value.substr(job_at::end);
-  if (!fields.empty()) {
-    const std::string wrong_fields = decode_fields(fields, row.fields.make());
-    if (!wrong_fields.empty()) return damaged(family, key, wrong_fields);
-  }
-  wrong = problem(row);
+  JobRow row;
+  const std::string wrong = decode_row(*id, state, value, row);
   if (!wrong.empty()) return damaged(family, key, wrong);
   return row;
 }

@@ -23,13 +23,15 @@
 namespace perennial::store {
 
 // Every change that an older program would misread raises this number. migrations/ holds the steps.
-inline constexpr uint32_t format_version = 3;
+inline constexpr uint32_t format_version = 4;
 // The format of a new directory, and the oldest that is served. The formats from here to the newest
 // differ only in what they add: a directory gets the newer one with the first batch that needs it.
 // An older directory is migrated.
 inline constexpr uint32_t format_base = 2;
 // The first format that has notes.
 inline constexpr uint32_t format_with_notes = 3;
+// The first format that has jobs which have ended, and the settings and fields that belong to them.
+inline constexpr uint32_t format_with_ended = 4;
 constexpr bool is_served(uint32_t format) {
   return format >= format_base && format <= format_version;
 }
@@ -40,22 +42,38 @@ inline constexpr uint8_t row_format_with_fields = 2;
 
 // A column family. These numbers are positions in arrays and never reach the disk, which holds the
 // names in family_names.
-enum class Family : uint8_t { Meta, Ready, Reserved, Delayed, Buried, Bodies, Keys, Notes };
-inline constexpr size_t family_count = 8;
+enum class Family : uint8_t {
+  Meta,
+  Ready,
+  Reserved,
+  Delayed,
+  Buried,
+  Bodies,
+  Keys,
+  Notes,
+  Ended,
+  EndedOrder
+};
+inline constexpr size_t family_count = 10;
 inline constexpr std::array<std::string_view, family_count> family_names = {
     "default",  // meta: RocksDB's own first family, whose name is fixed.
-    "ready",   "reserved", "delayed", "buried", "bodies", "keys", "notes"};
+    "ready",   "reserved", "delayed", "buried", "bodies", "keys", "notes", "ended", "ended_order"};
 // The families of a database by its format. The first entry belongs to format 1. The content of an
 // entry never changes.
 using FamilyNames = std::span<const std::string_view>;
 inline constexpr std::array<FamilyNames, format_version> format_families = {
     FamilyNames(family_names).first(6), FamilyNames(family_names).first(7),
-    FamilyNames(family_names)};
+    FamilyNames(family_names).first(8), FamilyNames(family_names)};
 inline constexpr std::array<JobState, 4> job_states = {JobState::Ready, JobState::Reserved,
                                                        JobState::Delayed, JobState::Buried};
-// The families that hold a row or a body for each job.
+// The families that hold a row or a body for each job. Those of ended jobs hold their bodies, too.
 inline constexpr std::array<Family, 5> job_families = {
     Family::Ready, Family::Reserved, Family::Delayed, Family::Buried, Family::Bodies};
+// The families whose rows are put once and removed once with SingleDelete, so that the properties
+// of their tables account for them.
+inline constexpr std::array<Family, 7> counted_families = {
+    Family::Ready,  Family::Reserved, Family::Delayed,   Family::Buried,
+    Family::Bodies, Family::Ended,    Family::EndedOrder};
 // Returns the families of `format`. `families` begins with format 1; a format past its end has the
 // families of the last entry.
 constexpr FamilyNames families_of(uint32_t format, std::span<const FamilyNames> families) {
@@ -68,11 +86,41 @@ constexpr size_t place_of(Family family) {
 }
 // Returns the name for messages: "meta", "ready" and so on.
 std::string_view name_of(Family family);
+// Returns the family whose name in a database is this one. None: the program has no such family.
+constexpr std::optional<Family> family_named(std::string_view name) {
+  for (size_t place = 0; place < family_count; ++place) {
+    if (family_names[place] == name) return static_cast<Family>(place);
+  }
+  return std::nullopt;
+}
+
+// Whether a start loads the rows of the family, because they are the state of the queue. Rows of
+// the other families are read when somebody asks for one. So a damaged block of such a family
+// refuses no start and ends no server: it costs the rows in it. ../damage/README.md.
+constexpr bool is_loaded(Family family) {
+  return family != Family::Bodies && family != Family::Notes;
+}
+// The same by the name in a database or in messages. Any other name is that of a state.
+constexpr bool is_loaded(std::string_view name) {
+  const std::optional<Family> family = family_named(name);
+  return !family || is_loaded(*family);
+}
+// Whether rows of the family are overwritten in place, and so removed with Delete. Any other row is
+// put once under its key and removed with SingleDelete. Only of those families the properties of
+// tables say how many rows there are.
+constexpr bool is_overwritten(Family family) {
+  return family == Family::Meta || family == Family::Keys || family == Family::Notes;
+}
+// How many bytes a key of the family has. REQUIRES: all its keys have the same length.
+constexpr size_t key_bytes_of(Family family) {
+  return family == Family::Notes ? sizeof(JobId) + 1 : sizeof(JobId);
+}
 
 // The first byte of a key in meta.
 enum class MetaTag : char {
   Cluster = 'i',  // Only in a directory that belongs to a cluster.
   Commit = 'c',
+  Ended = 'e',  // And the tube's name.
   FormatVersion = 'f',
   Migration = 'm',  // Only while a migration is under way.
   NextId = 'n',
@@ -87,7 +135,17 @@ enum class MetaTag : char {
 inline constexpr uint8_t batch_format = 1;
 inline constexpr uint8_t batch_format_with_fields = 2;
 inline constexpr uint8_t batch_format_with_notes = 4;
-enum class BatchState : uint8_t { None = 0, Ready = 1, Reserved = 2, Delayed = 3, Buried = 4 };
+inline constexpr uint8_t batch_format_with_ended = 5;
+inline constexpr uint8_t newest_batch_format = batch_format_with_ended;
+// Also in the row of an ended job. Ended is only the state after a batch.
+enum class BatchState : uint8_t {
+  None = 0,
+  Ready = 1,
+  Reserved = 2,
+  Delayed = 3,
+  Buried = 4,
+  Ended = 5
+};
 enum class BatchMeta : uint8_t {
   TubeStored = 1,
   TubeEnded = 2,
@@ -99,6 +157,8 @@ enum class BatchMeta : uint8_t {
 };
 enum class BatchKey : uint8_t { Stored = 1, Freed = 2 };
 enum class BatchNote : uint8_t { Stored = 1, Removed = 2 };
+// How a job has ended, in its row.
+enum class StoredJobEnd : uint8_t { Deleted = 1, Flushed = 2, Expired = 3 };
 
 // The progress of a migration: the format that it leads to, and what its step keeps for itself.
 struct MigrationRow {
@@ -160,6 +220,8 @@ Result<TubeId> decode_tube_key(std::string_view key);
 // Values of the four state families. REQUIRES: the row is valid.
 JobRowBytes encode(const JobRow& row);
 Result<JobRow> decode_job(JobState state, std::string_view key, std::string_view value);
+// The same for a row that is a part of another value. Returns what is wrong, or nothing.
+std::string decode_row(JobId id, JobState state, std::string_view value, JobRow& row);
 
 // Values of meta. REQUIRES: the record is valid.
 Bytes<8> encode_format_version(uint32_t version);
@@ -191,7 +253,7 @@ Result<KeyStored> decode_key(std::string_view key, std::string_view value);
 
 // Keys and values of the family `notes`. A job has one key for each place of a note, in the order
 // of places. REQUIRES: the place is below notes_max, and the note is valid.
-inline constexpr size_t note_key_bytes = 9;
+inline constexpr size_t note_key_bytes = key_bytes_of(Family::Notes);
 Bytes<note_key_bytes> note_key(JobId job, uint32_t place);
 std::string encode(const Note& note);
 Result<NoteStored> decode_note(std::string_view key, std::string_view value);
@@ -201,6 +263,44 @@ constexpr bool is_kept(uint32_t number, uint32_t had) {
 }
 // Returns the job of a row, also where its value is damaged.
 Result<JobId> decode_note_key(std::string_view key);
+
+// The state of a job as a number on disk. None: no such state is stored.
+BatchState stored_state(JobState state);
+std::optional<JobState> decode_state(uint8_t code);
+
+// Jobs that have ended. An ended job has a row in `ended`, and one in `ended_order`, by which those
+// of a tube are found in the order in which they ended; its body and its notes are where they were.
+// REQUIRES: the job is valid.
+std::string encode(const EndedJob& job);
+Result<EndedJob> decode_ended(std::string_view key, std::string_view value);
+// Where an ended job is among those of its tube, and what must be known of it so that it can go.
+struct EndedOrder {
+  std::string tube;
+  uint64_t place = 0;
+  JobId job = 0;
+  Nanos at = 0;        // When it ended, since the epoch.
+  uint32_t notes = 0;  // How many are kept of it: 0 to notes_max.
+
+  bool operator==(const EndedOrder&) const = default;
+};
+inline constexpr size_t ended_order_row_bytes = 24;
+EndedOrder order_of(const EndedJob& job);
+// The keys of a tube are in the order of places.
+std::string ended_order_key(std::string_view tube, uint64_t place);
+Bytes<ended_order_row_bytes> encode(const EndedOrder& order);
+Result<EndedOrder> decode_ended_order(std::string_view key, std::string_view value);
+// Where the ended jobs of a tube are, in meta. REQUIRES: the span is not empty; without any ended
+// job there is no record.
+struct EndedTube {
+  std::string tube;
+  EndedSpan span;
+
+  bool operator==(const EndedTube&) const = default;
+};
+inline constexpr size_t ended_span_bytes = 24;
+std::string ended_span_key(std::string_view tube);
+Bytes<ended_span_bytes> encode(const EndedSpan& span);
+Result<EndedTube> decode_ended_span(std::string_view key, std::string_view value);
 
 // The validators return what is wrong with a record, or nothing. Programs that make rows from
 // foreign data call them before they encode.
@@ -215,6 +315,11 @@ std::string_view problem(const SettingsStored& stored);
 std::string_view problem(const Note& note);
 std::string_view problem(const NoteStored& stored);
 std::string_view problem(const NotesRemoved& removed);
+std::string_view problem(const EndedJob& job);
+std::string_view problem(const EndedOrder& order);
+std::string_view problem(const EndedSpan& span);
+std::string_view problem(const EndedTube& tube);
+std::string_view problem(const EndedGone& gone);
 
 // The hash that a body's value starts with. The bytes follow as the client sent them.
 Bytes<8> body_hash(JobId id, std::string_view body);

@@ -75,8 +75,10 @@ struct Builder::Impl {
   Status write_if_full();
   Status write(bool durably);
   Status flush();
-  // Called before a note, or a job that counts some, is added.
-  Status begin_notes();
+  // Called before something is added that needs this format.
+  Status begin_format(uint32_t needed);
+  // Adds the body of the job, whose notes may follow.
+  Status add_body(const JobRow& row, std::string_view body);
   void put(Family family, std::string_view key, std::string_view value);
   void put_meta(MetaTag tag, std::string_view value);
 
@@ -90,7 +92,10 @@ struct Builder::Impl {
   std::map<std::string, TubeId, std::less<>> tubes;
   TubeId next_tube = 1;
   JobId last_id = 0;
-  uint32_t last_notes = 0;  // How many notes that job counts.
+  JobId last_ended_id = 0;
+  JobId noted_job = 0;                     // The job whose notes may follow,
+  uint32_t last_notes = 0;                 // and how many it counts.
+  std::map<std::string, EndedSpan> ended;  // By tube.
   uint32_t format = format_base;
   JobId last_key_job = 0;  // The highest id that a key names.
   bool published = false;
@@ -148,6 +153,9 @@ Status Builder::add_settings(const SettingsStored& stored) {
   if (const auto wrong = problem(stored); !wrong.empty()) {
     return {StatusCode::InvalidArgument, std::string(wrong)};
   }
+  if (keeps_ended(stored.settings)) {
+    if (Status begun = impl_->begin_format(format_with_ended); !begun.ok()) return begun;
+  }
   impl_->put(Family::Meta, settings_key(stored.tube), encode(stored));
   return impl_->write_if_full();
 }
@@ -166,24 +174,48 @@ Status Builder::add_job(const JobRow& row, std::string_view body) {
     return {StatusCode::InvalidArgument, std::string(wrong)};
   }
   CHECK(row.id > impl_->last_id);
-  CHECK(row.body_bytes == body.size());
   impl_->last_id = row.id;
-  impl_->last_notes = row.fields ? row.fields->notes : 0;
-  if (impl_->last_notes > 0) {
-    if (Status begun = impl_->begin_notes(); !begun.ok()) return begun;
+  if (row.fields && has_history(*row.fields)) {
+    if (Status begun = impl_->begin_format(format_with_ended); !begun.ok()) return begun;
+  }
+  impl_->put(family_of(row.state), view(job_key(row.id)), view(encode(row)));
+  return impl_->add_body(row, body);
+}
+
+Status Builder::add_ended(const EndedJob& job, std::string_view body) {
+  if (const auto wrong = problem(job); !wrong.empty()) {
+    return {StatusCode::InvalidArgument, std::string(wrong)};
+  }
+  CHECK(job.row.id > impl_->last_ended_id);
+  impl_->last_ended_id = job.row.id;
+  if (Status begun = impl_->begin_format(format_with_ended); !begun.ok()) return begun;
+  impl_->put(Family::Ended, view(job_key(job.row.id)), encode(job));
+  impl_->put(Family::EndedOrder, ended_order_key(job.tube, job.place), view(encode(order_of(job))));
+  const auto [span, is_first] =
+      impl_->ended.try_emplace(job.tube, EndedSpan{.first = job.place, .next = job.place + 1});
+  span->second.first = std::min(span->second.first, job.place);
+  span->second.next = std::max(span->second.next, job.place + 1);
+  return impl_->add_body(job.row, body);
+}
+
+Status Builder::Impl::add_body(const JobRow& row, std::string_view body) {
+  CHECK(row.body_bytes == body.size());
+  noted_job = row.id;
+  last_notes = row.fields ? row.fields->notes : 0;
+  if (last_notes > 0) {
+    if (Status begun = begin_format(format_with_notes); !begun.ok()) return begun;
   }
   const auto key = job_key(row.id);
-  impl_->put(family_of(row.state), view(key), view(encode(row)));
   const auto hash = body_hash(row.id, body);
   const rocksdb::Slice key_part = slice(view(key));
   const std::array<rocksdb::Slice, 2> value = {slice(view(hash)), slice(body)};
-  must(impl_->writes.Put(impl_->db->family(Family::Bodies), rocksdb::SliceParts(&key_part, 1),
-                         rocksdb::SliceParts(value.data(), value.size())));
-  return impl_->write_if_full();
+  must(writes.Put(db->family(Family::Bodies), rocksdb::SliceParts(&key_part, 1),
+                  rocksdb::SliceParts(value.data(), value.size())));
+  return write_if_full();
 }
 
 Status Builder::add_note(JobId job, const Note& note) {
-  CHECK(job == impl_->last_id);
+  CHECK(job == impl_->noted_job);
   if (const auto wrong = problem(NoteStored{.job = job, .note = note}); !wrong.empty()) {
     return {StatusCode::InvalidArgument, std::string(wrong)};
   }
@@ -201,14 +233,18 @@ Status Builder::publish(const CommitRow& commit, JobId next_id) {
   if (const auto wrong = problem(commit); !wrong.empty()) {
     return {StatusCode::InvalidArgument, std::string(wrong)};
   }
-  if (next_id <= impl.last_id) {
+  const JobId last = std::max(impl.last_id, impl.last_ended_id);
+  if (next_id <= last) {
     return {StatusCode::InvalidArgument,
-            fmt::format("next id {} is not above the id of job {}", next_id, impl.last_id)};
+            fmt::format("next id {} is not above the id of job {}", next_id, last)};
   }
   if (next_id <= impl.last_key_job) {
     return {StatusCode::InvalidArgument,
             fmt::format("next id {} is not above the id of job {}, which a key names", next_id,
                         impl.last_key_job)};
+  }
+  for (const auto& [tube, span] : impl.ended) {
+    impl.put(Family::Meta, ended_span_key(tube), view(encode(span)));
   }
   impl.put_meta(MetaTag::Commit, view(encode(commit)));
   impl.put_meta(MetaTag::FormatVersion, view(encode_format_version(impl.format)));
@@ -245,11 +281,14 @@ Status Builder::Impl::create_db() {
   return {};
 }
 
-Status Builder::Impl::begin_notes() {
-  if (format >= format_with_notes) return {};
-  Status made = db->create_family(std::string(family_names[place_of(Family::Notes)]), options);
-  if (!made.ok()) return std::move(made).with("write to " + dir.path());
-  format = format_with_notes;
+Status Builder::Impl::begin_format(uint32_t needed) {
+  if (format >= needed) return {};
+  for (const std::string_view name : families_of(needed, options.families)) {
+    if (db->has_family(name)) continue;
+    Status made = db->create_family(std::string(name), options);
+    if (!made.ok()) return std::move(made).with("write to " + dir.path());
+  }
+  format = needed;
   return {};
 }
 

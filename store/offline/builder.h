@@ -46,9 +46,13 @@ class Builder {
   Status add_job(const JobRow& row, std::string_view body);
 
   // InvalidArgument: the note is invalid, or its number is not one that the job still has.
-  // REQUIRES: `job` is the job that was added last, which counts its notes, and no number is added
-  // twice.
+  // REQUIRES: `job` is the job that was added last, ended or not, which counts its notes, and no
+  // number is added twice.
   Status add_note(JobId job, const Note& note);
+
+  // REQUIRES: ids ascend among the ended jobs, no job has the id, and no other job of the tube has
+  // the place. InvalidArgument: the job is invalid. Its notes follow as those of a job.
+  Status add_ended(const EndedJob& job, std::string_view body);
 
   // Publishes the directory durably, in the state that a clean stop after that commit would leave.
   // InvalidArgument: the commit row is invalid, or a job or the job of a key has an id at or above

@@ -92,7 +92,8 @@ Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList&
   const MetaFacts meta = check_meta(*db, summary, faults);
   check_jobs(*db, options, meta, summary, faults);
   check_keys(*db, meta, summary, faults);
-  check_notes(*db, summary, faults);
+  check_notes(*db, options, summary, faults);
+  check_ended_order(*db, summary, faults);
   return {};
 }
 
@@ -117,7 +118,7 @@ Result<CheckSummary> check_directory(const CheckOptions& options) {
 
 void FaultList::add(std::string_view where, std::string key, std::string what) {
   ++summary_.faults;
-  if (where != name_of(Family::Bodies) && where != name_of(Family::Notes)) stops_start_ = true;
+  if (is_loaded(where)) stops_start_ = true;
   if (options_.fault) options_.fault({std::string(where), std::move(key), std::move(what)});
 }
 
@@ -133,6 +134,12 @@ void FaultList::add_contained(Family family, std::string_view key, std::string w
 
 void FaultList::add(Family family, std::string_view key, std::string what) {
   add(name_of(family), hex(key), std::move(what));
+}
+
+void FaultList::add_contained(Family family, std::string_view key, const Status& status) {
+  const bool stopped = stops_start_;
+  add(family, key, status);
+  stops_start_ = stopped;
 }
 
 // The message begins with family and key, which Fault has as separate fields.
@@ -157,15 +164,12 @@ void check_tables(const Database& db, const CheckOptions& options, CheckSummary&
   db->GetLiveFilesMetaData(&files);
   for (const rocksdb::LiveFileMetaData& file : files) {
     ++summary.tables;
-    const bool has_bodies = file.column_family_name == name_of(Family::Bodies);
-    // Its blocks are checked when check_jobs() reads them.
-    if (has_bodies && !options.deep) continue;
+    // The blocks of bodies are checked when check_jobs() reads and counts them.
+    if (file.column_family_name == name_of(Family::Bodies) && !options.deep) continue;
     rocksdb::SstFileReader table(how);
     rocksdb::Status status = table.Open(file.db_path + file.name);
     if (status.ok()) status = table.VerifyChecksum();
     if (status.ok()) continue;
-    // A start opens each table, and a compaction reads it. Only damage of bodies is contained.
-    if (!has_bodies) faults.stop_start();
     const bool is_meta = file.column_family_name == family_names[place_of(Family::Meta)];
     faults.add(is_meta ? name_of(Family::Meta) : file.column_family_name, file.name.substr(1),
                "the table file is damaged: " + status.ToString());

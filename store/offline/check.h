@@ -46,15 +46,17 @@ struct CheckSummary {
   uint64_t settings = 0;
   uint64_t keys = 0;
   uint64_t notes = 0;
+  uint64_t ended = 0;  // Jobs that have ended and are kept.
   uint64_t tables = 0;
   uint64_t faults = 0;
-  // Whether a server starts nevertheless: the only faults are of bodies, which it contains, and
-  // notes that can be read and do not fit.
+  // Whether a server starts nevertheless: the only faults are of bodies and notes, whose damage it
+  // contains, and of ended jobs that can be read and do not fit.
   bool starts = false;
 };
 
 // Checks a whole data directory, changes nothing, and does not stop at a fault. It finds rows that
-// do not decode, jobs in two states, a job without a body or a body without a job, wrong sizes and
+// do not decode, jobs in two states, a job without a body or a body without a job, ended jobs that
+// do not fit the order and the places of their tubes, wrong sizes and
 // hashes, ids that are not below the next id, wrong tubes and settings, keys that do not fit the
 // jobs that hold them, notes without a job or that their job does not count, jobs that count notes
 // which are not there, unknown rows of meta, and tables with wrong checksums or counts. If a family

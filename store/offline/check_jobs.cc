@@ -7,18 +7,18 @@
 
 #include <fmt/format.h>
 
-#include "store/damage/damage_record.h"
-#include "store/damage/damaged_ids.h"
 #include "store/offline/check_parts.h"
 #include "store/rocks/database.h"
 #include "store/types/rocks_status.h"
 
-// The check of the five families of jobs. It reads all of them together, key by key. Reading one
-// family after the other would need memory for all keys to find jobs without bodies.
+// The check of the five families of jobs, and of those that have ended. It reads all of them
+// together, key by key. Reading one family after the other would need memory for all keys to find
+// jobs without bodies.
 namespace perennial::store {
 namespace {
 
 constexpr size_t bodies_place = job_families.size() - 1;
+constexpr size_t ended_place = job_families.size();
 constexpr uint64_t progress_jobs = 256;
 
 // The iteration of one family, from the first key to the last.
@@ -30,12 +30,6 @@ struct Walk {
 
   bool is_at(std::string_view key) const { return at->Valid() && view(at->key()) == key; }
 };
-
-// A record that is damaged itself explains nothing.
-std::vector<DamagedBlock> known_damage(const Database& db, const CheckOptions& options) {
-  Result<std::vector<DamagedBlock>> blocks = read_damage_record(options.env, db->GetName());
-  return blocks.ok() ? blocks.take() : std::vector<DamagedBlock>();
-}
 
 class JobCheck {
  public:
@@ -50,26 +44,35 @@ class JobCheck {
   void check_key();
   // Returns the row of the job at key_; none if there is no row, or it does not decode.
   std::optional<JobRow> check_states();
+  // Returns the row of the ended job at key_, as check_states().
+  std::optional<JobRow> check_ended();
   void check_row(const JobRow& row);
+  void check_id(const JobRow& row, Family family);
   void check_fields(const JobRow& row, Family family);
+  void check_key_field(const JobRow& row);
   void check_body(const std::optional<JobRow>& row);
-  void check_pair(bool has_job);
+  void check_pair();
   void advance();
   void note_end(Walk& walk, const std::string& last_key);
   void compare_counts();
   bool is_explained(const Walk& walk, uint64_t accounted) const;
   Walk& bodies() { return walks_[bodies_place]; }
-  bool is_any_state_broken() const;
+  Walk& ended() { return walks_[ended_place]; }
+  // Whether a family of rows could not be read to its end.
+  bool are_rows_broken() const;
 
   const Database& db_;
   const CheckOptions& options_;
   const MetaFacts& meta_;
   CheckSummary& summary_;
   FaultList& faults_;
-  const DamagedIds damaged_;                     // What damaged blocks of bodies may have had.
-  std::array<Walk, job_families.size()> walks_;  // In the order of job_families.
+  // What damaged blocks of bodies and of notes may have had.
+  const DamagedIds damaged_;
+  const DamagedIds damaged_notes_;
+  // In the order of job_families, and then `ended`.
+  std::array<Walk, job_families.size() + 1> walks_;
   std::string key_;
-  std::optional<Family> state_family_;  // The first state family that has key_.
+  std::optional<Family> job_family_;  // The first family that has a row of the job at key_.
   uint64_t jobs_ = 0;
 };
 
@@ -80,14 +83,16 @@ JobCheck::JobCheck(const Database& db, const CheckOptions& options, const MetaFa
       meta_(meta),
       summary_(summary),
       faults_(faults),
-      damaged_(known_damage(db, options)) {
+      damaged_(known_damage(db, options, Family::Bodies)),
+      damaged_notes_(known_damage(db, options, Family::Notes)) {
   rocksdb::ReadOptions how;
   how.fill_cache = false;
   how.readahead_size = 2 << 20;
   for (size_t place = 0; place < walks_.size(); ++place) {
     Walk& walk = walks_[place];
-    walk.family = job_families[place];
-    walk.at.reset(db->NewIterator(how, db.family(walk.family)));
+    walk.family = place == ended_place ? Family::Ended : job_families[place];
+    rocksdb::ColumnFamilyHandle* const family = db.family(walk.family);
+    walk.at.reset(family == nullptr ? rocksdb::NewEmptyIterator() : db->NewIterator(how, family));
     walk.at->SeekToFirst();
     note_end(walk, "");
   }
@@ -103,6 +108,7 @@ void JobCheck::run() {
     summary_.jobs[place] = walks_[place].rows;  // job_families begins with the states, in order.
   }
   summary_.bodies = bodies().rows;
+  summary_.ended = ended().rows;
   compare_counts();
 }
 
@@ -118,11 +124,32 @@ bool JobCheck::find_lowest() {
 }
 
 void JobCheck::check_key() {
-  state_family_.reset();
+  job_family_.reset();
   const std::optional<JobRow> row = check_states();
-  check_pair(state_family_.has_value());
+  const std::optional<JobRow> ended_row = check_ended();
+  check_pair();
   if (row) check_row(*row);
-  if (bodies().is_at(key_)) check_body(row);
+  if (bodies().is_at(key_)) check_body(row ? row : ended_row);
+}
+
+// A start only counts the rows.
+std::optional<JobRow> JobCheck::check_ended() {
+  if (!ended().is_at(key_)) return std::nullopt;
+  Result<EndedJob> job = decode_ended(key_, view(ended().at->value()));
+  if (job_family_) {
+    faults_.add(Family::Ended, key_, fmt::format("the job is also in {}", name_of(*job_family_)));
+  } else {
+    job_family_ = Family::Ended;
+  }
+  if (!job.ok()) {
+    faults_.add_contained(Family::Ended, key_, job.status());
+    return std::nullopt;
+  }
+  check_id(job->row, Family::Ended);
+  faults_.check_name(Family::Ended, key_, job->tube, "the name is not one that a tube can have");
+  check_order_of(db_, *job, meta_, faults_);
+  if (job->row.fields) check_fields(job->row, Family::Ended);
+  return std::move(job->row);
 }
 
 std::optional<JobRow> JobCheck::check_states() {
@@ -132,10 +159,10 @@ std::optional<JobRow> JobCheck::check_states() {
     if (!walk.is_at(key_)) continue;
     Result<JobRow> row = decode_job(state, key_, view(walk.at->value()));
     if (!row.ok()) faults_.add(walk.family, key_, row.status());
-    if (state_family_) {
-      faults_.add(walk.family, key_, fmt::format("the job is also in {}", name_of(*state_family_)));
+    if (job_family_) {
+      faults_.add(walk.family, key_, fmt::format("the job is also in {}", name_of(*job_family_)));
     } else {
-      state_family_ = walk.family;
+      job_family_ = walk.family;
       if (row.ok()) out = row.take();
     }
   }
@@ -147,11 +174,16 @@ void JobCheck::check_row(const JobRow& row) {
   if (meta_.is_whole && !meta_.tubes.contains(row.tube)) {
     faults_.add(family, key_, fmt::format("the job's tube, {}, is missing", row.tube));
   }
-  if (row.id >= meta_.next_id) {
-    faults_.add(family, key_,
-                fmt::format("job {} is not below the next id, {}", row.id, meta_.next_id));
-  }
-  if (row.fields) check_fields(row, family);
+  check_id(row, family);
+  if (!row.fields) return;
+  check_fields(row, family);
+  check_key_field(row);
+}
+
+void JobCheck::check_id(const JobRow& row, Family family) {
+  if (row.id < meta_.next_id) return;
+  faults_.add(family, key_,
+              fmt::format("job {} is not below the next id, {}", row.id, meta_.next_id));
 }
 
 void JobCheck::check_fields(const JobRow& row, Family family) {
@@ -164,27 +196,32 @@ void JobCheck::check_fields(const JobRow& row, Family family) {
   if (fields.concurrency) {
     check_name(fields.concurrency->key, "the concurrency key is not one that a job can have");
   }
-  if (fields.notes > 0) check_notes_of(db_, row, faults_);
-  if (!fields.key) return;
-  check_name(fields.key->key, "the key is not one that a job can have");
-  if (!fields.key->given_up) check_key_of(db_, row, meta_, faults_);
+  if (fields.notes > 0) check_notes_of(db_, family, row, damaged_notes_, faults_);
+  if (fields.key) check_name(fields.key->key, "the key is not one that a job can have");
+}
+
+// A job that has ended holds no key, whatever its row says.
+void JobCheck::check_key_field(const JobRow& row) {
+  const JobFields& fields = *row.fields;
+  if (fields.key && !fields.key->given_up) check_key_of(db_, row, meta_, faults_);
 }
 
 // A family that could not be read to its end is not blamed for missing partners. A body without a
 // job whose deletion may have been in a damaged block is no fault: no job needs it, and the next
 // start removes it.
-void JobCheck::check_pair(bool has_job) {
+void JobCheck::check_pair() {
+  const bool has_job = job_family_.has_value();
   const bool has_body = bodies().is_at(key_);
   const Result<JobId> id = decode_job_key(Family::Bodies, key_);
   const bool is_of_block = id.ok() && damaged_.contains(*id);
   if (has_job && !has_body && !bodies().is_broken) {
     if (is_of_block) {
-      faults_.add_contained(*state_family_, key_, "the job has lost its body to a damaged block");
+      faults_.add_contained(*job_family_, key_, "the job has lost its body to a damaged block");
     } else {
-      faults_.add(*state_family_, key_, "the job has no body");
+      faults_.add(*job_family_, key_, "the job has no body");
     }
   }
-  if (has_body && !has_job && !is_of_block && !is_any_state_broken()) {
+  if (has_body && !has_job && !is_of_block && !are_rows_broken()) {
     faults_.stop_start();
     faults_.add(Family::Bodies, key_, "the body has no job");
   }
@@ -226,9 +263,9 @@ void JobCheck::note_end(Walk& walk, const std::string& last_key) {
                           from_rocksdb(walk.at->status()).message()));
 }
 
-bool JobCheck::is_any_state_broken() const {
-  return std::any_of(walks_.begin(), walks_.begin() + bodies_place,
-                     [](const Walk& walk) { return walk.is_broken; });
+bool JobCheck::are_rows_broken() const {
+  return std::ranges::any_of(
+      walks_, [](const Walk& walk) { return walk.is_broken && walk.family != Family::Bodies; });
 }
 
 // Whether damaged blocks of bodies account for the difference, as they do for a start.
@@ -244,6 +281,7 @@ void JobCheck::compare_counts() {
   for (const Walk& walk : walks_) {
     uint64_t in_memory = 0;
     rocksdb::ColumnFamilyHandle* const family = db_.family(walk.family);
+    if (family == nullptr) continue;
     db_->GetIntProperty(family, rocksdb::DB::Properties::kNumEntriesActiveMemTable, &in_memory);
     if (in_memory > 0 || walk.is_broken) continue;
     const Result<TableCounts> tables = db_.count_tables(walk.family);

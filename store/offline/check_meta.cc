@@ -26,6 +26,7 @@ class MetaCheck {
   void tube(std::string_view key, std::string_view value);
   void pause(std::string_view key, std::string_view value);
   void settings(std::string_view key, std::string_view value);
+  void ended(std::string_view key, std::string_view value);
   void fixed(MetaTag tag, std::string_view key, std::string_view value);
   Status decode_fixed(MetaTag tag, std::string_view value);
 
@@ -52,6 +53,8 @@ void MetaCheck::row(std::string_view key, std::string_view value) {
       return tube(key, value);
     case MetaTag::Settings:
       return settings(key, value);
+    case MetaTag::Ended:
+      return ended(key, value);
   }
   faults_.add(Family::Meta, key, "unknown key");
 }
@@ -119,6 +122,13 @@ void MetaCheck::settings(std::string_view key, std::string_view value) {
   if (!stored->settings.dead) return;
   faults_.check_name(Family::Meta, key, *stored->settings.dead,
                      "the dead tube has a name that no tube can have");
+}
+
+void MetaCheck::ended(std::string_view key, std::string_view value) {
+  const Result<EndedTube> found = decode_ended_span(key, value);
+  if (!found.ok()) return faults_.add(Family::Meta, key, found.status());
+  faults_.check_name(Family::Meta, key, found->tube, "the name is not one that a tube can have");
+  facts_.ended.emplace(found->tube, found->span);
 }
 
 void MetaCheck::finish() {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <rocksdb/iterator.h>
 
+#include "store/damage/damage_record.h"
 #include "store/rocks/database.h"
 #include "store/types/rocks_status.h"
 
@@ -22,6 +23,12 @@ std::optional<std::string_view> JobRows::find(size_t place, std::string_view key
   if (!row.status().ok()) is_unknown = true;
   if (!row.Valid() || view(row.key()) != key) return std::nullopt;
   return view(row.value());
+}
+
+// A record that is damaged itself explains nothing.
+DamagedIds known_damage(const Database& db, const CheckOptions& options, Family family) {
+  const auto blocks = read_damage_record(options.env, db->GetName());
+  return DamagedIds(blocks.ok() ? *blocks : std::vector<DamagedBlock>(), family);
 }
 
 void check_each_row(const Database& db, Family family, FaultList& faults,

@@ -14,6 +14,7 @@
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
+#include "store/damage/damaged_ids.h"
 #include "store/format/format.h"
 #include "store/offline/check.h"
 
@@ -58,6 +59,7 @@ class FaultList {
   // Adds a fault with which a server starts nevertheless.
   void add_contained(std::string_view where, std::string key, std::string what);
   void add_contained(Family family, std::string_view key, std::string what);
+  void add_contained(Family family, std::string_view key, const Status& status);
   // Notes that a fault of bodies stops a start, as every other fault does.
   void stop_start() { stops_start_ = true; }
   bool stops_start() const { return stops_start_; }
@@ -73,9 +75,13 @@ class FaultList {
 void check_each_row(const Database& db, Family family, FaultList& faults,
                     const std::function<void(std::string_view, std::string_view)>& check);
 
+// What damaged blocks of the family may have had that an open store has left out.
+DamagedIds known_damage(const Database& db, const CheckOptions& options, Family family);
+
 // The content of meta with which the rows of jobs are compared.
 struct MetaFacts {
   absl::flat_hash_map<TubeId, std::string> tubes;     // Their names; empty if damaged.
+  absl::flat_hash_map<std::string, EndedSpan> ended;  // By the name of the tube.
   JobId next_id = std::numeric_limits<JobId>::max();  // The default makes no id too high.
   Nanos now = std::numeric_limits<Nanos>::max();      // By the default every time is over.
   bool is_whole = true;                               // If false, tubes may be missing in `tubes`.
@@ -90,9 +96,17 @@ void check_keys(const Database& db, const MetaFacts& meta, CheckSummary& summary
 // Checks the key of one job against `keys`. REQUIRES: the job has a key and has not given it up.
 void check_key_of(const Database& db, const JobRow& row, const MetaFacts& meta, FaultList& faults);
 // Checks the rows of `notes` against the jobs that they are about.
-void check_notes(const Database& db, CheckSummary& summary, FaultList& faults);
-// Checks that the notes of one job are there. REQUIRES: the job counts some.
-void check_notes_of(const Database& db, const JobRow& row, FaultList& faults);
+void check_notes(const Database& db, const CheckOptions& options, CheckSummary& summary,
+                 FaultList& faults);
+// Checks that the notes of one job are there, whose row is in `family`. `damaged`: what damaged
+// blocks of notes may have had. REQUIRES: the job counts some.
+void check_notes_of(const Database& db, Family family, const JobRow& row, const DamagedIds& damaged,
+                    FaultList& faults);
+// Checks the rows of `ended_order` against those of `ended`.
+void check_ended_order(const Database& db, const CheckSummary& summary, FaultList& faults);
+// Checks that an ended job is in the order of its tube.
+void check_order_of(const Database& db, const EndedJob& job, const MetaFacts& meta,
+                    FaultList& faults);
 void check_tables(const Database& db, const CheckOptions& options, CheckSummary& summary,
                   FaultList& faults);
 

@@ -30,6 +30,7 @@ struct Repair::Impl {
   Status add_tubes();
   Status add_job(JobRow row, std::string_view body, std::vector<Note> notes);
   Status add_jobs(LostJobs& lost);
+  Status add_ended(EndedJob job, std::string_view body, std::vector<Note> notes);
   Status add_keys();
   Status check_counts() const;
   Status keep_aside(const std::string& aside, const LostJobs& lost);
@@ -43,6 +44,7 @@ struct Repair::Impl {
   std::unique_ptr<Builder> builder;
   std::map<TubeId, TubeId> tubes;  // In the new database, by number in the old one.
   uint64_t jobs = 0;
+  uint64_t ended = 0;
   uint64_t lost_count = 0;
   std::set<JobId> lost_with_key;
 };
@@ -162,12 +164,24 @@ Status Repair::Impl::add_job(JobRow row, std::string_view body, std::vector<Note
   return added;
 }
 
+Status Repair::Impl::add_ended(EndedJob job, std::string_view body, std::vector<Note> notes) {
+  if (job.row.fields && job.row.fields->notes > 0) count_again(job.row, notes);
+  ++ended;
+  Status added = builder->add_ended(job, body);
+  for (const Note& note : notes) {
+    if (added.ok()) added = builder->add_note(job.row.id, note);
+  }
+  return added;
+}
+
 Status Repair::Impl::add_jobs(LostJobs& lost) {
   Salvage::Notes left(*salvage);
-  return salvage->each_left([&](JobId id, const JobRow* row, std::optional<std::string_view> body) {
-    const bool has_notes = row != nullptr && row->fields && row->fields->notes > 0;
-    Result<std::vector<Note>> notes =
-        has_notes ? left.find(id, row->fields->notes) : std::vector<Note>();
+  const auto notes_of = [&](const JobRow& row) -> Result<std::vector<Note>> {
+    if (!row.fields || row.fields->notes == 0) return std::vector<Note>();
+    return left.find(row.id, row.fields->notes);
+  };
+  const auto take = [&](JobId id, const JobRow* row, std::optional<std::string_view> body) {
+    Result<std::vector<Note>> notes = row != nullptr ? notes_of(*row) : std::vector<Note>();
     if (!notes.ok()) return notes.take_status();
     if (row == nullptr || !body) {
       if (row != nullptr && row->fields && row->fields->key) lost_with_key.insert(id);
@@ -176,7 +190,13 @@ Status Repair::Impl::add_jobs(LostJobs& lost) {
       return Status();
     }
     return add_job(*row, *body, std::move(*notes));
-  });
+  };
+  const auto take_ended = [&](const EndedJob& job, std::string_view body) {
+    Result<std::vector<Note>> notes = notes_of(job.row);
+    if (!notes.ok()) return notes.take_status();
+    return add_ended(job, body, std::move(*notes));
+  };
+  return salvage->each_left(take, take_ended);
 }
 
 // A key whose job is lost is free again.
@@ -191,7 +211,8 @@ Status Repair::Impl::add_keys() {
 // now. A disk that fails may read differently.
 Status Repair::Impl::check_counts() const {
   const Salvaged& said = salvage->account();
-  if (jobs == said.whole_jobs() && lost_count == said.lost_jobs()) return {};
+  const bool has_ended = ended == said.ended;
+  if (jobs == said.whole_jobs() && lost_count == said.lost_jobs() && has_ended) return {};
   return {StatusCode::Corruption,
           fmt::format("{} jobs can be read now and {} cannot, where {} and {} were announced; "
                       "nothing was changed",

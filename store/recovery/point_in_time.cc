@@ -17,30 +17,32 @@ std::string_view name_in_messages(std::string_view name) {
   return name == family_names[place_of(Family::Meta)] ? "meta" : name;
 }
 
-// Whose rows of later are told from the rest when they are compared with jobs: forced_start.cc.
-bool is_compared(std::string_view name) {
-  return name == family_names[place_of(Family::Bodies)] ||
-         name == family_names[place_of(Family::Notes)];
+// Whether nothing of it was flushed since it was made, so that it has no tables. The number that it
+// got then says nothing of its rows.
+bool has_no_tables(const Manifest& manifest, uint32_t id, std::optional<uint64_t> log) {
+  const auto made = manifest.made_at.find(id);
+  return made != manifest.made_at.end() && log.value_or(0) <= made->second;
 }
 
-// All families but those that are compared. The number of a family without rows is not kept up to
-// date, but RocksDB replays no log file below min_log.
+// All families that a start loads and that may have tables. Rows of later of the others are told
+// from the rest when they are compared with jobs: forced_start.cc. The number of a family without
+// rows is not kept up to date, but RocksDB replays no log file below min_log.
 std::vector<FlushedFamily> state_families(const Manifest& manifest) {
   std::vector<FlushedFamily> out;
   for (const auto& [id, log] : manifest.flushed_to) {
     const auto name = manifest.names.find(id);
     const auto known = name == manifest.names.end() ? std::string_view() : name->second;
-    if (is_compared(known)) continue;
+    if (!is_loaded(known) || has_no_tables(manifest, id, log)) continue;
     out.push_back({.name = known, .log = std::max(log.value_or(0), manifest.min_log)});
   }
   return out;
 }
 
-// How far the families that are compared are flushed.
+// How far the other families are flushed.
 uint64_t compared_log(const Manifest& manifest) {
   uint64_t highest = manifest.min_log;
   for (const auto& [id, name] : manifest.names) {
-    if (!is_compared(name)) continue;
+    if (is_loaded(name)) continue;
     const auto log = manifest.flushed_to.find(id);
     if (log != manifest.flushed_to.end()) highest = std::max(highest, log->second.value_or(0));
   }

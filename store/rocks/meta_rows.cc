@@ -22,12 +22,13 @@ Result<std::string> read_row(const Database& db, MetaTag tag) {
   return value;
 }
 
-// Returns the highest id of a family, or 0 if the family is empty.
-Result<JobId> newest_job(const Database& db, JobState state) {
-  const std::unique_ptr<rocksdb::Iterator> row(db->NewIterator({}, db.family(state)));
+// Returns the highest id of a family, or 0 if the family is empty or not there.
+Result<JobId> newest_job(const Database& db, Family family) {
+  if (db.family(family) == nullptr) return JobId{0};
+  const std::unique_ptr<rocksdb::Iterator> row(db->NewIterator({}, db.family(family)));
   row->SeekToLast();
   if (!row->status().ok()) return from_rocksdb(row->status());
-  return row->Valid() ? decode_job_key(family_of(state), view(row->key())) : JobId{0};
+  return row->Valid() ? decode_job_key(family, view(row->key())) : JobId{0};
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ WantedFamilies wanted_families(const StoredFormat& found, const Options& options
   };
   WantedFamilies out;
   add(out.needed, of(found.version));
-  // Store::Impl::begin_notes() makes the family before the batch that raises the version.
+  // Store::Impl::begin_format() makes families before the batch that raises the version.
   if (is_served(found.version)) add(out.possible, of(std::min(options.format, format_version)));
   if (!found.migration) return out;
   const uint32_t to = found.migration->to;
@@ -139,8 +140,9 @@ Result<JobId> find_next_id(const Database& db) {
   if (!row.ok()) return row.status();
   Result<JobId> next_id = decode_next_id(*row);
   if (!next_id.ok()) return next_id;
-  for (const JobState state : job_states) {
-    Result<JobId> newest = newest_job(db, state);
+  for (const Family family :
+       {Family::Ready, Family::Reserved, Family::Delayed, Family::Buried, Family::Ended}) {
+    Result<JobId> newest = newest_job(db, family);
     if (!newest.ok()) return newest;
     next_id = std::max(*next_id, *newest + 1);
   }

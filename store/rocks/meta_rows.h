@@ -21,7 +21,7 @@ struct StoredFormat {
   std::optional<MigrationRow> migration;  // Set if a migration was begun and is not done.
 };
 Result<StoredFormat> read_format(const Database& db);
-// "2 to 3", for messages.
+// "2 to 4", for messages.
 std::string served_formats(const Options& options);
 // `needed`: the families that the database must have. `possible`: those that a migration has not
 // dropped yet, or that were made and nothing was written to them, by a migration or before the
@@ -40,7 +40,8 @@ Status check_version(const Database& db, const Options& options);
 // Empty: the database belongs to no cluster.
 Result<std::string> read_cluster_id(const Database& db);
 Result<CommitRow> read_commit(const Database& db);
-// Returns the higher of the stored next id and one more than the highest id of any job.
+// Returns the higher of the stored next id and one more than the highest id of any job, also of one
+// that has ended.
 Result<JobId> find_next_id(const Database& db);
 
 }  // namespace perennial::store

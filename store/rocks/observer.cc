@@ -79,8 +79,7 @@ class FailureListener : public rocksdb::EventListener {
 
   // RocksDB calls the next two before OnBackgroundError, and on the same thread.
   void OnCompactionBegin(rocksdb::DB* /*db*/, const rocksdb::CompactionJobInfo& job) override {
-    Containment::begin_compaction(containment_ != nullptr &&
-                                  job.cf_name == name_of(Family::Bodies));
+    Containment::begin_compaction(containment_ != nullptr && !is_loaded(job.cf_name));
   }
   void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& job) override {
     if (job.status.ok() || containment_ == nullptr) return;

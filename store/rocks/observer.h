@@ -22,9 +22,9 @@ std::shared_ptr<rocksdb::Logger> make_logger(const Events& events);
 
 // Makes a listener that turns every background error into a failure, and disables RocksDB's own
 // error recovery. A compaction that the guard has stopped is no failure: it is tried again when
-// more space is free. Nor is one that has met damage of bodies which is contained. The guard may be
-// null; otherwise it is called for each table of a compaction. So may `containment`, which outlives
-// the listener.
+// more space is free. Nor is one that has met damage which is contained. The guard may be null;
+// otherwise it is called for each table of a compaction. So may `containment`, which outlives the
+// listener.
 std::shared_ptr<rocksdb::EventListener> make_listener(
     StoreFailure& failure, std::shared_ptr<CompactionGuard> guard = nullptr,
     Containment* containment = nullptr);

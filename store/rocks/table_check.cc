@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,13 +26,13 @@ bool is_of(const rocksdb::LiveFileMetaData& table, Family family) {
   return table.column_family_name == family_names[place_of(family)];
 }
 
-// Rows of these two families are overwritten, so their number is not in the properties of tables,
-// and no count shows that a scan has missed a damaged block. RocksDB 7.8.3 skips one without an
-// error at the beginning of a table, if it is not the first of its level (pull request 11782). The
-// families are small, so all their blocks are read. Notes are overwritten, too, but no start reads
-// them, and they may be much.
+// Where rows are overwritten, their number is not in the properties of tables, and no count shows
+// that a scan has missed a damaged block. RocksDB 7.8.3 skips one without an error at the beginning
+// of a table, if it is not the first of its level (pull request 11782). Such families of the state
+// are small, so all their blocks are read.
 bool has_no_account(const rocksdb::LiveFileMetaData& table) {
-  return is_of(table, Family::Meta) || is_of(table, Family::Keys);
+  const std::optional<Family> family = family_named(table.column_family_name);
+  return family && is_loaded(*family) && is_overwritten(*family);
 }
 
 Status check_table(const std::string& path, const rocksdb::Options& how, bool all_blocks) {

@@ -54,10 +54,21 @@ void set_up_state_family(rocksdb::ColumnFamilyOptions& family, uint64_t compacti
 
 // Notes are overwritten and found by other keys, as rows of `keys`, and are text as bodies are.
 // They are read when somebody looks at a job, which the page cache of the kernel is enough for.
-// With their memtable all of them together are still less than db_write_buffer_size.
 void set_up_notes(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
   set_up_small_rows(family, compaction_bytes_max);
   family.compression = rocksdb::kLZ4Compression;
+}
+
+// Rows of ended jobs are found by their ids, as bodies are, and their order as rows of `keys`. Both
+// are read when somebody looks at ended jobs or they go, which the page cache is enough for. All
+// memtables of all families together are less than db_write_buffer_size.
+void set_up_ended(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
+  set_up_small_rows(family, compaction_bytes_max);
+  family.memtable_factory = make_id_memtable_factory(IdMemtableUse::Lookups);
+}
+void set_up_ended_order(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
+  set_up_small_rows(family, compaction_bytes_max);
+  family.write_buffer_size = 8 * mib;
 }
 
 void set_up_bodies(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
@@ -98,7 +109,7 @@ rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::L
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   db.max_total_wal_size = options.log_bytes_max;
   db.log_readahead_size = 2 * mib;
-  db.db_write_buffer_size = 192 * mib;
+  db.db_write_buffer_size = 224 * mib;         // RocksDB flushes one at seven eighths of this.
   db.allow_fallocate = false;                  // With it an idle queue holds 145 MB.
   db.allow_concurrent_memtable_write = false;  // Our memtables allow one writer, and there is one.
   db.max_background_jobs = 2;
@@ -135,6 +146,10 @@ rocksdb::ColumnFamilyOptions family_options(Family which, const Options& options
     set_up_small_rows(family, options.compaction_bytes_max);
   } else if (which == Family::Notes) {
     set_up_notes(family, options.compaction_bytes_max);
+  } else if (which == Family::Ended) {
+    set_up_ended(family, options.compaction_bytes_max);
+  } else if (which == Family::EndedOrder) {
+    set_up_ended_order(family, options.compaction_bytes_max);
   } else {
     set_up_state_family(family, options.compaction_bytes_max);
   }

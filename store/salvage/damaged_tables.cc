@@ -23,9 +23,9 @@ namespace {
 
 using Live = rocksdb::LiveFileMetaData;
 
-Family family_named(std::string_view name) {
-  const auto found = std::ranges::find(family_names, name);
-  return static_cast<Family>(found - family_names.begin());
+// REQUIRES: it is a family of this program.
+Family known_family(std::string_view name) {
+  return *family_named(name);
 }
 
 uint64_t number_of(const Live& table) {
@@ -126,7 +126,7 @@ std::vector<Live> tables_of(const Database& db) {
 bool opens_each(const Database& db) {
   const rocksdb::ReadOptions how;
   for (const Live& table : tables_of(db)) {
-    rocksdb::ColumnFamilyHandle* const family = db.family(family_named(table.column_family_name));
+    rocksdb::ColumnFamilyHandle* const family = db.family(known_family(table.column_family_name));
     const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(how, family));
     at->Seek(table.smallestkey);
     if (!at->status().ok()) return false;
@@ -274,7 +274,7 @@ class UnlistedTables {
     table.largest_seqno = sequence_unknown;
     table.size = bytes;
     OpenedTable opened;
-    opened.found = {.family = family_named(family),
+    opened.found = {.family = known_family(family),
                     .file = name,
                     .problem = whole.ok() ? "" : whole.ToString(),
                     .time_max = sequence_unknown,
@@ -334,7 +334,7 @@ Result<TableDamage> find_damaged_tables(const std::string& db_path, const Option
     }
     damaged.push_back(&table);
     OpenedTable& opened = out.tables.emplace_back();
-    opened.found = {.family = family_named(table.column_family_name),
+    opened.found = {.family = known_family(table.column_family_name),
                     .file = table.relative_filename,
                     .problem = std::move(problem.text),
                     .time_max = table.largest_seqno + 1};

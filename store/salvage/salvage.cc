@@ -30,6 +30,9 @@ struct Salvage::Visit {
   bool row_is_copied = false;
   bool body_is_copied = false;
   std::optional<TubeId> copied_tube;  // Where the job was in the checkpoint.
+  // The job has ended, and is none of `finding`. Its row is there if it can be read.
+  bool has_ended = false;
+  std::optional<EndedJob> ended;
 };
 
 namespace {
@@ -150,7 +153,7 @@ Status Salvage::open_database(const std::string& db_path, const Options& given,
   if (!damage.ok()) return damage.take_status();
   damage_ = damage.take();
   const Result<std::vector<DamagedBlock>> blocks = read_damage_record(options.env, db_path);
-  if (blocks.ok()) without_blocks_ = DamagedIds(*blocks);
+  if (blocks.ok()) without_blocks_ = DamagedIds(*blocks, Family::Bodies);
   account_.manifest_problem = damage_.manifest_problem;
   bool is_meta_damaged = false;
   for (const OpenedTable& table : damage_.tables) {
@@ -290,10 +293,36 @@ FamilyMerge Salvage::rows_of(Family family) const {
   return {*whole_, damage_.tables, copies_[place_of(family)], family};
 }
 
+namespace {
+
+constexpr size_t body_place = job_families.size() - 1;
+constexpr size_t ended_place = job_families.size();
+
+// What is known of a job that may have ended. That is its last state, so that a row which says so
+// counts more than any other.
+struct EndedFinding {
+  bool has_ended = false;  // It is kept, as far as can be said.
+  bool is_gone = false;    // It is not kept any more.
+};
+
+EndedFinding find_ended(const std::array<KeyTrace, job_states.size()>& states, const KeyTrace& body,
+                        const KeyTrace& ended) {
+  if (ended.newest == KeyTrace::Newest::Removal) return {.is_gone = true};
+  if (body.newest == KeyTrace::Newest::Removal) return {};  // find_job() says the same.
+  if (ended.is_put()) return {.has_ended = true};
+  // Nothing but its row as an ended job can be where it cannot be read.
+  const bool is_elsewhere = std::ranges::any_of(
+      states, [](const KeyTrace& state) { return state.is_put() || state.may_hide_newer(); });
+  return {.has_ended = body.is_put() && ended.hidden_time > 0 && !is_elsewhere};
+}
+
+}  // namespace
+
 // Calls `visit` for each id of which anything can be read, in their order.
 Status Salvage::each_id(bool with_bodies, const std::function<Status(Visit&)>& visit) const {
   std::vector<FamilyMerge> families;
   for (const Family family : job_families) families.push_back(rows_of(family));
+  families.push_back(rows_of(Family::Ended));
   while (true) {
     std::optional<std::string> key;
     for (FamilyMerge& family : families) {
@@ -301,7 +330,7 @@ Status Salvage::each_id(bool with_bodies, const std::function<Status(Visit&)>& v
       if (lowest && (!key || *lowest < *key)) key = *lowest;
     }
     if (!key) break;
-    std::array<FamilyMerge::Key, job_families.size()> found;
+    std::array<FamilyMerge::Key, job_families.size() + 1> found;
     for (size_t place = 0; place < families.size(); ++place) {
       found[place] = families[place].take(*key);
     }
@@ -309,12 +338,19 @@ Status Salvage::each_id(bool with_bodies, const std::function<Status(Visit&)>& v
     if (!id.ok()) continue;
     std::array<KeyTrace, job_states.size()> states;
     for (size_t place = 0; place < states.size(); ++place) states[place] = found[place].trace;
-    FamilyMerge::Key& body = found.back();
+    FamilyMerge::Key& body = found[body_place];
+    const FamilyMerge::Key& ended_row = found[ended_place];
     // Its deletion may have been in a block that is damaged and was left out of its table.
     if (without_blocks_.contains(*id)) body.trace.hidden_time = in_a_block_left_out;
     Visit one;
     one.id = *id;
-    one.finding = find_job(states, body.trace);
+    const EndedFinding ended = find_ended(states, body.trace, ended_row.trace);
+    one.has_ended = ended.has_ended;
+    if (!ended.has_ended && !ended.is_gone) one.finding = find_job(states, body.trace);
+    if (ended_row.trace.is_put()) {
+      if (Result<EndedJob> row = decode_ended(*key, ended_row.value); row.ok())
+        one.ended = row.take();
+    }
     one.has_body = body.trace.is_put();
     one.body_is_copied = body.trace.is_of_copy;
     if (one.has_body && with_bodies) one.body = body.value;
@@ -371,6 +407,7 @@ Status Salvage::read_rest(const Options& options) {
 
 void Salvage::count(const Visit& visit) {
   id_max_ = std::max(id_max_, visit.id);
+  if (visit.has_ended) return count_ended(visit);
   if (visit.finding.fate == JobFinding::Fate::Absent) return;
   if (visit.finding.is_uncertain) account_.uncertain.add(visit.id);
   if (!visit.row) return account_.rows_lost.add(visit.id);
@@ -390,6 +427,16 @@ void Salvage::count(const Visit& visit) {
   claim_key(*visit.row);
 }
 
+void Salvage::count_ended(const Visit& visit) {
+  if (!visit.ended || !whole_body(visit)) return account_.ended_lost.add(visit.id);
+  ++account_.ended;
+  const uint64_t place = visit.ended->place;
+  const auto [span, is_first] =
+      ended_spans_.try_emplace(visit.ended->tube, EndedSpan{.first = place, .next = place + 1});
+  span->second.first = std::min(span->second.first, place);
+  span->second.next = std::max(span->second.next, place + 1);
+}
+
 Status Salvage::count_notes(const JobRow& row, Notes& notes) {
   const uint32_t had = row.fields ? row.fields->notes : 0;
   if (had == 0) return {};
@@ -404,6 +451,9 @@ std::optional<std::string_view> Salvage::whole_body(const Visit& visit) {
   if (!visit.has_body) return std::nullopt;
   const Result<std::string_view> body = decode_body(visit.id, visit.body);
   if (!body.ok() || (visit.row && body->size() != visit.row->body_bytes)) return std::nullopt;
+  if (visit.has_ended && visit.ended && body->size() != visit.ended->row.body_bytes) {
+    return std::nullopt;
+  }
   return *body;
 }
 
@@ -458,12 +508,21 @@ Status Salvage::each_job(const std::function<Status(const JobRow&)>& take) const
   });
 }
 
-Status Salvage::each_left(const TakeLeft& take) const {
+Status Salvage::each_left(const TakeLeft& take, const TakeEnded& take_ended) const {
   return each_id(true, [&](Visit& visit) {
+    if (visit.has_ended) {
+      const std::optional<std::string_view> body = whole_body(visit);
+      return visit.ended && body ? take_ended(*visit.ended, *body) : Status();
+    }
     if (visit.finding.fate == JobFinding::Fate::Absent) return Status();
     drop_key(visit);
     return take(visit.id, visit.row ? &*visit.row : nullptr, whole_body(visit));
   });
+}
+
+Status Salvage::each_ended(const TakeEnded& take) const {
+  const auto pass = [](JobId, const JobRow*, std::optional<std::string_view>) { return Status(); };
+  return each_left(pass, take);
 }
 
 Salvage::Bodies::Bodies(const Salvage& salvage) : merge_(salvage.rows_of(Family::Bodies)) {}

@@ -57,7 +57,13 @@ class Salvage {
   // as each_job() does, or null; and the body if that is whole.
   using TakeLeft =
       std::function<Status(JobId id, const JobRow* row, std::optional<std::string_view> body)>;
-  Status each_left(const TakeLeft& take) const;
+  // Of a job that has ended it passes on only one whose row and body are whole.
+  using TakeEnded = std::function<Status(const EndedJob& job, std::string_view body)>;
+  Status each_left(const TakeLeft& take, const TakeEnded& take_ended) const;
+  // Visits those ended jobs, in the order of ids.
+  Status each_ended(const TakeEnded& take) const;
+  // Where they are, by tube.
+  const std::map<std::string, EndedSpan>& ended_spans() const { return ended_spans_; }
   // Visits the keys in the order of the store.
   Status each_key(const std::function<Status(const KeyStored&)>& take) const;
 
@@ -124,6 +130,7 @@ class Salvage {
   Status read_rest(const Options& options);
   Status each_id(bool with_bodies, const std::function<Status(Visit&)>& visit) const;
   void count(const Visit& visit);
+  void count_ended(const Visit& visit);
   static std::optional<std::string_view> whole_body(const Visit& visit);
   void drop_key(Visit& visit) const;
   void name_tube(const Visit& visit);
@@ -136,9 +143,9 @@ class Salvage {
   std::optional<KeyStored> rebuilt(const std::string& place, const Claim& claim) const;
 
   TableDamage damage_;
-  DamagedIds without_blocks_{{}};    // What an open store has left out of tables.
-  std::unique_ptr<Database> whole_;  // Without the damaged tables.
-  std::unique_ptr<Database> copy_;   // The checkpoint. Null: there is none, or nothing is damaged.
+  DamagedIds without_blocks_{{}, Family::Bodies};  // What an open store has left out of tables.
+  std::unique_ptr<Database> whole_;                // Without the damaged tables.
+  std::unique_ptr<Database> copy_;  // The checkpoint. Null: there is none, or nothing is damaged.
   std::array<FamilyMerge::Copy, family_count> copies_;  // Of each family.
   Salvaged account_;
   std::optional<CommitRow> found_commit_;
@@ -154,6 +161,7 @@ class Salvage {
   std::map<TubeId, TubeId> copied_places_;
   std::vector<TubePaused> pauses_;
   std::vector<SettingsStored> settings_;
+  std::map<std::string, EndedSpan> ended_spans_;
   std::map<std::string, Claim> claims_;     // By key_row_key().
   absl::flat_hash_set<JobId> without_key_;  // Jobs whose key belongs to another job.
 };

@@ -78,6 +78,7 @@ void Salvage::read_meta_row(std::string_view key, const std::string& value) {
       if (auto row = decode_settings(key, value); row.ok()) return settings_.push_back(row.take());
       ++account_.meta_rows_dropped;
       return;
+    case MetaTag::Ended:  // Made again from the jobs.
     case MetaTag::Migration:
       return;
   }

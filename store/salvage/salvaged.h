@@ -78,6 +78,8 @@ struct Salvaged {
   uint64_t keys_rebuilt = 0;       // From the jobs that hold them.
   uint64_t keys_dropped = 0;       // Keys whose job is lost.
   uint64_t notes = 0;              // Notes of jobs with a row.
+  uint64_t ended = 0;      // Jobs that have ended and are kept, whose rows and bodies are whole,
+  IdList ended_lost = {};  // and those of which one of the two is not.
   // Notes that jobs with a row count, and that cannot be read. A repair leaves none, so that they
   // alone are no damage.
   uint64_t notes_lost = 0;
@@ -96,7 +98,7 @@ struct Salvaged {
     return tables.empty() && manifest_problem.empty() && tables_unlisted == 0 &&
            log_problem.empty() && lost_jobs() == 0 && uncertain.count == 0 &&
            rows_older.count == 0 && tubes_renamed == 0 && meta_rows_dropped == 0 &&
-           keys_rebuilt == 0 && keys_dropped == 0;
+           keys_rebuilt == 0 && keys_dropped == 0 && ended_lost.count == 0;
   }
 };
 

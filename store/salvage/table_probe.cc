@@ -20,11 +20,6 @@ std::string padded(std::string_view key, size_t width) {
   return out;
 }
 
-std::string without_zeros(std::string key) {
-  while (!key.empty() && key.back() == '\0') key.pop_back();
-  return key;
-}
-
 // Returns half of the sum. REQUIRES: both have the same width.
 std::string middle(std::string_view low, std::string_view high) {
   std::string out(low.size(), '\0');
@@ -59,6 +54,7 @@ class Probe {
       const std::string last = read(from);
       if (last == bounds_.last_key) return;
       const std::string begin = last.empty() ? from : key_after(last);
+      if (is_past_all(begin)) return;
       const std::optional<std::string> next = next_block(begin);
       // The index may say that a key behind the last one of a block still belongs to that block,
       // which was read.
@@ -70,7 +66,10 @@ class Probe {
   }
 
  private:
-  bool keys_are_ids() const { return std::ranges::count(job_families, table_.found.family) > 0; }
+  bool keys_are_ids() const {
+    const Family family = table_.found.family;
+    return family == Family::Ended || std::ranges::count(job_families, family) > 0;
+  }
 
   void count_entries() {
     rocksdb::TablePropertiesCollection tables;
@@ -105,10 +104,14 @@ class Probe {
     return asked.ok() ? bytes : 0;
   }
 
-  // Returns the first key behind the block with `key`, or none if that is the last block.
+  // Returns the lowest key behind the block with `key`, or none if that is the last block. Keys are
+  // divided as numbers of one width. The lowest number behind the block may have zeros at its end
+  // that a lower key behind it has not: a block that ends at 0f has 0f00 behind it, which sorts
+  // before 0f0000.
   std::optional<std::string> next_block(std::string_view key) const {
-    std::string low = padded(key, width_);
-    std::string high = padded(bounds_.last_key, width_);
+    const size_t width = std::max({width_, key.size(), bounds_.last_key.size()});
+    std::string low = padded(key, width);
+    std::string high = padded(bounds_.last_key, width);
     const uint64_t place = place_of_block(key);
     if (high <= low || !is_behind(high, place)) return std::nullopt;
     while (true) {
@@ -116,12 +119,20 @@ class Probe {
       if (between == low) break;
       (is_behind(between, place) ? high : low) = std::move(between);
     }
-    std::string shorter = without_zeros(high);
-    const bool fits = !keys_are_ids() && is_behind(shorter, place) && shorter > key;
-    return fits ? shorter : high;
+    std::string_view lowest = high;
+    while (lowest.ends_with('\0') && is_behind(lowest.substr(0, lowest.size() - 1), place)) {
+      lowest.remove_suffix(1);
+    }
+    return std::string(lowest);
   }
 
   bool is_behind(std::string_view key, uint64_t place) const { return place_of_block(key) > place; }
+
+  // Whether the table has no block for this key. That is so for none of a table that the MANIFEST
+  // names, but the bounds of others are those of all keys.
+  bool is_past_all(std::string_view key) const {
+    return !is_behind(key_after(bounds_.last_key), place_of_block(key));
+  }
 
   void pass_over(const std::string& begin, const std::optional<std::string>& next) {
     const std::string end = next ? *next : key_after(bounds_.last_key);

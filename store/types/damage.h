@@ -5,17 +5,20 @@
 #include <string_view>
 
 #include "engine/types/basic.h"
+#include "store/format/format.h"
 
 namespace perennial::store {
 
-// A block of a table of bodies that cannot be read, or does not hold what was written. RocksDB
-// reads and checks a table block by block, so this is the smallest part that damage costs.
+// A block of a table that cannot be read, or does not hold what was written. The family is one that
+// no start loads: is_loaded(). RocksDB reads and checks a table block by block, so this is the
+// smallest part that damage costs.
 struct DamagedBlock {
+  Family family = Family::Bodies;
   uint64_t table = 0;   // The number of the table, as in its name.
   uint64_t offset = 0;  // In the table's file, in bytes.
   uint64_t bytes = 0;   // With the checksum behind the block.
-  // Every job whose body was in the block has an id from `first` to `last`. Bodies of other jobs
-  // with such an id are in other tables.
+  // Every job of which a row was in the block has an id from `first` to `last`. Rows of other jobs
+  // with such an id are in other tables or blocks.
   JobId first = 0;
   JobId last = 0;
   std::string problem = {};
@@ -23,8 +26,8 @@ struct DamagedBlock {
   bool operator==(const DamagedBlock&) const = default;
 };
 
-// A block of a table of any other family, which is the state of the queue. The rows are in memory
-// as long as the server runs, and the next start is refused.
+// A block of a table of a family that a start loads, which is the state of the queue. The rows are
+// in memory as long as the server runs, and the next start is refused.
 struct DamagedRows {
   std::string family;
   uint64_t table = 0;   // As above,

@@ -6,8 +6,8 @@ CLUSTER_FAULTS names some of them, separated by commas, which are then the only 
 version, which then runs beside this one; times are only printed then, since it may have faults of its own. As root each process is on a
 machine of its own (network.py), with a disk that can be full; otherwise processes fail, and the network does not.
 
-Fields: bodies, notes, and in a second load delays, expiries, keys, pauses, tries and rates (timed_load.py), which knows the time. Doors: the
-ports for clients of all nodes. Blind to: two faults at once, but for those that are named so; TLS of clients, of etcd and HTTP; errors
+Fields: bodies, notes, in a second load delays, expiries, keys, pauses, tries and rates (timed_load.py), which knows the time, and in a third
+jobs that end, are kept and come back (ended_load.py). Doors: the ports for clients of all nodes. Blind to: two faults at once, but for those that are named so; TLS of clients, of etcd and HTTP; errors
 of time below the bounds of timed_load.py; two nodes that are damaged at once.
 """
 
@@ -27,6 +27,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import network  # noqa: E402
+from ended_load import EndedLoad  # noqa: E402
 from ledger import Load, all_jobs  # noqa: E402
 from processes import Cluster  # noqa: E402
 from timed_load import TimedLoad  # noqa: E402
@@ -591,6 +592,9 @@ class Nemesis(unittest.TestCase):
         self.addCleanup(load.stop)
         timed = TimedLoad(jobs.addresses, print if OLD_PERENNIALD else load.ledger.fault)
         self.addCleanup(timed.stop)
+        # An earlier version knows no job that has ended.
+        ended = EndedLoad(jobs.addresses, load.ledger.fault, clients=0 if OLD_PERENNIALD else 2)
+        self.addCleanup(ended.stop)
         counts, codes = {}, []
         deadline = time.monotonic() + SECONDS
         left = []
@@ -598,6 +602,8 @@ class Nemesis(unittest.TestCase):
             self.random.shuffle(left := left or faults.all())
             fault = left.pop()  # Each once, before any comes again.
             print(f"{SECONDS - deadline + time.monotonic():.1f} s: {fault.__name__}", flush=True)
+            # Jobs that have ended go while the disk of the leader is short.
+            ended.may_lose_ended |= fault == faults.fill_disk
             fault()
             counts[fault.__name__] = counts.get(fault.__name__, 0) + 1
             codes += self.restart_ended_nodes(jobs)
@@ -611,16 +617,18 @@ class Nemesis(unittest.TestCase):
         jobs.wait_for_leader(60)
         time.sleep(3)
         timed.stop()
+        ended.stop()
         load.stop()
         codes += self.restart_ended_nodes(jobs)
         jobs.wait_for_leader(60)
         timed.clean()
+        ended.judge()
         stored = len(load.ledger.stored)
         found = all_jobs(jobs.addresses)
         wrong = load.ledger.judge(found)
         print(f"{stored} stored, {len(load.ledger.deleted)} deleted, {len(found)} left; {counts}; "
               f"exit codes {({code: codes.count(code) for code in sorted(set(codes))})}; "
-              f"timed {timed.counts}, of what is allowed {timed.worst}")  # fmt: skip
+              f"timed {timed.counts}, of what is allowed {timed.worst}; {ended.counts}")  # fmt: skip
         self.assertEqual(wrong, [], jobs.logs())
         jobs.wait_until_equal()
         verified = subprocess.run(
@@ -635,6 +643,7 @@ class Nemesis(unittest.TestCase):
         self.assertGreater(stored, 100)
         if not OLD_PERENNIALD:
             self.assertGreater(load.ledger.notes_seen, 100)
+            self.assertGreater(ended.counts["restored"], 10)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,10 @@ std::string difference(const Seen& seen, const Opening& opening, const Result<Im
 std::string difference(const Seen& seen, const Status& refused) {
   if (seen.has_changed) return "the reader has changed the directory";
   if (seen.opened.ok() && is_of_compaction(refused)) return "";
+  // A start reads jobs that have ended before it serves, a reader when it is asked for them.
+  const bool is_seen_later = seen.opened.ok() && !seen.image.ok() &&
+                             reason(seen.image.status().message()) == reason(refused.message());
+  if (is_seen_later) return "";
   if (seen.opened.ok()) return "only the start refuses: " + refused.message();
   if (reason(seen.opened.message()) == reason(refused.message())) return "";
   return "the reader refuses with: " + seen.opened.message();

@@ -135,7 +135,8 @@ std::string start_degraded(const WorkPlan& plan, const Worked& worked, const Sto
   if (lost != wanted) return "after the repair it has lost: " + text_of(lost);
   // A start has compared bodies with jobs, once the block was known to it.
   for (JobId id = 1; !is_first && id < model.next_id(); ++id) {
-    if (found->jobs.contains(id) || !(*store)->read_body(id).ok()) continue;
+    const bool is_kept = found->jobs.contains(id) || found->ended.contains(id);
+    if (is_kept || !(*store)->read_body(id).ok()) continue;
     return fmt::format("the body of job {}, which was deleted, is back", id);
   }
   if (!worked.has_passed && (*store)->damaged_blocks().size() > 1) return "blocks too many";
@@ -152,7 +153,13 @@ Finding examine_bodies(const WorkPlan& plan, const Worked& worked) {
   }
   const std::string record = plan.path + "/db/" + damage_record_name;
   std::set<JobId> lost;
-  if (fs::exists(record)) lost = in_block(block_of(plan), model.image());
+  if (fs::exists(record)) {
+    lost = in_block(block_of(plan), model.image());
+    // A check reads the bodies of jobs that have ended, too.
+    for (const auto& [id, job] : model.image().ended) {
+      if (block_of(plan).puts.contains(key_of(id))) lost.insert(id);
+    }
+  }
   const auto checked = check_directory({.path = plan.path, .env = disk.env()});
   if (!checked.ok()) return {.word = "", .problem = checked.status().message()};
   if (!checked->starts && checked->faults > 0) return {.word = "", .problem = "check: no start"};
@@ -163,7 +170,8 @@ Finding examine_bodies(const WorkPlan& plan, const Worked& worked) {
 // ---- Other families.
 
 // Opens and loads the directory as a server would.
-Result<Image> start(const WorkPlan& plan, const Disk& disk, Opening& opening) {
+Result<Image> start(const WorkPlan& plan, const Disk& disk, Opening& opening,
+                    HasNotes has_notes = HasNotes::All) {
   Options options = {.data_dir = plan.path, .env = disk.env()};
   options.events.fatal = [](const Status&) {};
   const auto store = Store::open(options);
@@ -171,7 +179,7 @@ Result<Image> start(const WorkPlan& plan, const Disk& disk, Opening& opening) {
   opening = (*store)->opening();
   Result<Image> image = read_image(**store);
   if (image.ok()) {
-    const std::string bodies = difference(**store, *image);
+    const std::string bodies = difference(**store, *image, has_notes);
     if (!bodies.empty()) return Status(StatusCode::InvalidArgument, bodies);
   }
   return image;
@@ -276,9 +284,25 @@ std::string repair(const WorkPlan& plan, const Disk& disk) {
   return "";
 }
 
+// A job whose newest row is lost has an older one, which may count notes that others have taken the
+// place of. A repair lets it count those that the salvage finds.
+Status count_again(const Reader& reader, Image& salvaged) {
+  Reader::Notes notes = reader.notes();
+  for (auto& [id, row] : salvaged.jobs) {
+    const uint32_t had = row.fields ? row.fields->notes : 0;
+    if (had == 0) continue;
+    const Result<std::vector<Note>> found = notes.read(id, had);
+    if (!found.ok()) return found.status();
+    if (found->size() == notes_kept(had)) continue;
+    row.fields.make().notes = static_cast<uint32_t>(found->size());
+    if (*row.fields == JobFields()) row.fields.reset();
+  }
+  return {};
+}
+
 std::string start_repaired(const WorkPlan& plan, const Disk& disk, const Image& salvaged) {
   Opening opening;
-  const Result<Image> found = start(plan, disk, opening);
+  const Result<Image> found = start(plan, disk, opening, HasNotes::CountedAgain);
   if (!found.ok()) return "after the repair: " + found.status().message();
   if (by_name(*found) != by_name(salvaged)) return "the repair has other jobs than the salvage";
   return found->keys == salvaged.keys ? "" : "the repair has other keys than the salvage";
@@ -303,6 +327,8 @@ std::string salvage(const WorkPlan& plan, const Worked& worked, const Disk& disk
     const DataBlock block = block_of(plan);
     std::string wrong = Salvage(block, model.image(), salvaged, *(*reader)->salvaged()).judge();
     if (!wrong.empty()) return "salvaged: " + wrong;
+    const Status counted = count_again(**reader, salvaged);
+    if (!counted.ok()) return "the salvaged notes cannot be read: " + counted.message();
   }
   if (plan.harm == Harm::Unreadable) return "";
   if (std::string wrong = repair(plan, disk); !wrong.empty()) return wrong;

@@ -44,7 +44,7 @@ void check_header(std::string_view line) {
   Result<tool::DumpHeader> header = tool::parse_header(line);
   if (!parses(header)) return;
   // Version 1 is read and not written.
-  header->version = std::max(header->version, tool::dump_version_without_notes);
+  header->version = std::max(header->version, tool::dump_version_of_1_0);
   CHECK(store::problem(header->commit).empty());
   for (const std::string& name : header->tubes) CHECK(wire::is_tube_name(name));
   const auto write = [](const tool::DumpHeader& what) {

@@ -37,13 +37,17 @@ bool is_refusal(const Command& command) {
   const auto* const checkpoint = std::get_if<Checkpoint>(&command);
   return std::holds_alternative<PutTooBig>(command) ||
          std::holds_alternative<PutTrailingJunk>(command) ||
-         std::holds_alternative<PutNoCrlf>(command) || std::holds_alternative<Malformed>(command) ||
+         std::holds_alternative<PutNoCrlf>(command) ||
+         std::holds_alternative<PutBatchRefused>(command) ||
+         std::holds_alternative<NoteRefused>(command) ||
+         std::holds_alternative<Malformed>(command) ||
          (checkpoint != nullptr && checkpoint->trailing_junk);
 }
 
-// The bytes that a client would send for a command must parse to that command.
+// The bytes that a client would send for a command must parse to that command. Of a batch they are
+// those of each of its items.
 void check_said_again(const wire::Step& step, uint32_t job_bytes_max) {
-  if (is_refusal(*step.command)) return;
+  if (is_refusal(*step.command) || std::holds_alternative<PutBatch>(*step.command)) return;
   std::string bytes;
   wire::append_command(bytes, *step.command, step.body.view());
   const std::vector<std::string> again = wire::describe_all({bytes}, job_bytes_max);

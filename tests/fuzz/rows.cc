@@ -125,6 +125,30 @@ void note(std::string_view key, std::string_view value) {
   CHECK(store::view(store::note_key(stored->job, place_of_note(stored->note.number))) == key);
 }
 
+void ended(std::string_view key, std::string_view value) {
+  const Result<EndedJob> job = store::decode_ended(key, value);
+  if (!decodes(job)) return;
+  CHECK(store::problem(*job).empty());
+  CHECK(store::encode(*job) == value);
+  CHECK(store::view(store::job_key(job->row.id)) == key);
+}
+
+void ended_order(std::string_view key, std::string_view value) {
+  const Result<store::EndedOrder> order = store::decode_ended_order(key, value);
+  if (!decodes(order)) return;
+  CHECK(store::view(store::encode(*order)) == value);
+  CHECK(store::ended_order_key(order->tube, order->place) == key);
+}
+
+void ended_span(std::string_view key, std::string_view value) {
+  // A caller has read the tag.
+  if (key.empty()) return;
+  const Result<store::EndedTube> tube = store::decode_ended_span(key, value);
+  if (!decodes(tube)) return;
+  CHECK(store::view(store::encode(tube->span)) == value);
+  CHECK(store::ended_span_key(tube->tube).substr(1) == key.substr(1));
+}
+
 // No fuzzer guesses the hash at its end, so the target appends it.
 void checkpoint_manifest(std::string_view, std::string_view value) {
   store::Hasher hasher;
@@ -143,7 +167,7 @@ void checkpoint_manifest(std::string_view, std::string_view value) {
 }
 
 using Row = void (*)(std::string_view key, std::string_view value);
-constexpr std::array<Row, 15> kinds = {
+constexpr std::array<Row, 18> kinds = {
     [](std::string_view k, std::string_view v) { job(JobState::Ready, k, v); },
     [](std::string_view k, std::string_view v) { job(JobState::Reserved, k, v); },
     [](std::string_view k, std::string_view v) { job(JobState::Delayed, k, v); },
@@ -158,7 +182,10 @@ constexpr std::array<Row, 15> kinds = {
     checkpoint_manifest,
     settings,
     key_row,
-    note};
+    note,
+    ended,
+    ended_order,
+    ended_span};
 
 }  // namespace
 

@@ -169,6 +169,61 @@ NamedBatch counted_notes() {
   return out;
 }
 
+EndedJob ended_job(JobId id, JobState state, uint64_t place, JobEnd how) {
+  EndedJob job = {.row = row_of(id, state),
+                  .tube = "mail",
+                  .place = place,
+                  .how = how,
+                  .at = begin + static_cast<Nanos>(place),
+                  .user = {}};
+  job.row.tube = 0;
+  return job;
+}
+
+void end(NamedBatch& into, const EndedJob& job) {
+  into.batch.add(
+      JobMoved{.id = job.row.id, .before = job.row.state, .after = {}, .promised = true});
+  into.batch.add(JobEnded{.job = job, .span = {.first = 2, .next = job.place + 1}});
+}
+
+NamedBatch every_kind_of_format_5() {
+  NamedBatch out = {.format = 5, .name = "every_kind", .batch = {}, .bodies = {}};
+  add_every_kind(out);
+  out.batch.add(SettingsStored{.tube = "mail", .settings = {.keep = 1, .keep_max = UINT32_MAX}});
+  put(out, 801, JobFields{.restored = UINT64_MAX, .put_by = "ann", .first_reserved = begin});
+  EndedJob noted = ended_job(21, JobState::Buried, 7, JobEnd::Flushed);
+  noted.row.fields = all_fields();
+  noted.row.fields->notes = 2;
+  noted.user = std::string(note_user_bytes_max, 'u');
+  end(out, noted);
+  out.batch.add(note_of(21, 2, "ann", "of an ended job"));
+  end(out, ended_job(22, JobState::Reserved, 8, JobEnd::Deleted));
+  // This job is put and ends in the same batch.
+  put(out, 504, "kept");
+  EndedJob put_here = ended_job(504, JobState::Ready, 9, JobEnd::Expired);
+  put_here.row.body_bytes = 4;
+  put_here.user = "ann";
+  end(out, put_here);
+  const std::string tube(tube_name_bytes_max, 't');
+  out.batch.add(EndedGone{.tube = tube,
+                          .place = UINT64_MAX - 1,
+                          .job = UINT64_MAX,
+                          .notes = 3,
+                          .span = {.first = UINT64_MAX, .next = UINT64_MAX}});
+  out.batch.add(EndedGone{
+      .tube = "mail", .place = 2, .job = 23, .notes = 0, .span = {.first = 3, .next = 10}});
+  out.batch.seal({.epoch = 3, .index = 45, .known_durable = 44, .now = begin});
+  return out;
+}
+
+NamedBatch one_gone() {
+  NamedBatch out = {.format = 5, .name = "one_gone", .batch = {}, .bodies = {}};
+  out.batch.add(
+      EndedGone{.tube = "t", .place = 1, .job = 1, .notes = 1, .span = {.first = 2, .next = 2}});
+  out.batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 0});
+  return out;
+}
+
 NamedBatch empty() {
   NamedBatch out = {.format = 1, .name = "empty", .batch = {}, .bodies = {}};
   out.batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 0});
@@ -205,7 +260,7 @@ std::string random_bytes(size_t count) {
 
 std::vector<NamedBatch> all_batches() {
   std::vector<NamedBatch> out;
-  out.reserve(7);  // A copy would refer to the bodies of the original.
+  out.reserve(9);  // A copy would refer to the bodies of the original.
   out.push_back(every_kind());
   out.push_back(empty());
   out.push_back(large_body());
@@ -213,6 +268,8 @@ std::vector<NamedBatch> all_batches() {
   out.push_back(one_key());
   out.push_back(every_kind_of_format_4());
   out.push_back(counted_notes());
+  out.push_back(every_kind_of_format_5());
+  out.push_back(one_gone());
   return out;
 }
 

@@ -62,6 +62,9 @@ std::string text_of(const JobFields& fields) {
   add("delay_rest", fields.delay_rest_ns);
   add("ttr_rest", fields.ttr_rest_ns);
   add("notes", fields.notes);
+  add("restored", fields.restored);
+  if (!fields.put_by.empty()) out += " put_by=" + text_of(fields.put_by);
+  add("first_reserved", fields.first_reserved);
   return out;
 }
 
@@ -82,6 +85,8 @@ std::string line_of(const SettingsStored& stored) {
     out += fmt::format(" rate={} period={}", settings.rate->jobs, settings.rate->period);
   }
   if (settings.drain) out += fmt::format(" drain={}", *settings.drain);
+  if (settings.keep) out += fmt::format(" keep={}", *settings.keep);
+  if (settings.keep_max) out += fmt::format(" keep_max={}", *settings.keep_max);
   return out + "\n";
 }
 
@@ -97,6 +102,31 @@ std::string line_of(const JobRow& job, std::string_view body) {
 std::string line_of(JobId job, const Note& note) {
   return fmt::format("note {} of {} attempt={} time={} user={} text={}\n", note.number, job,
                      note.attempt, note.time, text_of(note.user), text_of(note.text));
+}
+
+std::string line_of(const EndedJob& job, std::string_view body) {
+  return fmt::format("ended {} place={} how={} at={} user={} of {}", text_of(job.tube), job.place,
+                     job_end_rows[static_cast<size_t>(job.how)].name, job.at, text_of(job.user),
+                     line_of(job.row, body));
+}
+
+// Reads them in the order of ids, as jobs.
+Result<std::string> list_ended(const store::Reader& reader) {
+  std::string out;
+  store::Reader::Bodies bodies = reader.bodies();
+  store::Reader::Notes notes = reader.notes();
+  Status read = reader.ended([&](const EndedJob& job) {
+    const Result<std::string_view> body = bodies.read(job.row.id);
+    if (!body.ok()) return body.status();
+    out += line_of(job, *body);
+    const uint32_t had = job.row.fields ? job.row.fields->notes : 0;
+    const Result<std::vector<Note>> found = notes.read(job.row.id, had);
+    if (!found.ok()) return found.status();
+    for (const Note& note : *found) out += line_of(job.row.id, note);
+    return Status();
+  });
+  if (!read.ok()) return read;
+  return out;
 }
 
 }  // namespace
@@ -138,10 +168,21 @@ Result<std::string> list(const std::string& data_dir) {
     out += line_of(stored);
     return Status();
   };
-  Status loaded = (*reader)->load(
-      {.tube = tube, .pause = pause, .settings = take_settings, .job = job, .key = key});
+  std::string places;
+  const auto ended = [&](const std::string& name, const EndedSpan& span) {
+    places += fmt::format("places of {} from={} to={}\n", text_of(name), span.first, span.next);
+    return Status();
+  };
+  Status loaded = (*reader)->load({.tube = tube,
+                                   .pause = pause,
+                                   .settings = take_settings,
+                                   .job = job,
+                                   .key = key,
+                                   .ended = ended});
   if (!loaded.ok()) return loaded;
-  return out + settings;
+  const Result<std::string> ended_jobs = list_ended(**reader);
+  if (!ended_jobs.ok()) return ended_jobs.status();
+  return out + settings + places + *ended_jobs;
 }
 
 }  // namespace perennial::golden

@@ -1,7 +1,7 @@
 // Makes a golden data directory of this program's format, and its listing beside it:
 //
 //   ninja -C build make_golden
-//   build/make_golden tests/golden/format_3
+//   build/make_golden tests/golden/format_4
 //
 // For a new format only, once: what is there must never change. Another run gives the same content
 // in other bytes, because RocksDB draws names for its sessions.
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -27,7 +28,7 @@ using store::Store;
 
 constexpr Nanos begin = 1'700'000'000 * nanos_per_second;
 constexpr JobId id_mark = 1001;  // Ids below this may be given out before the mark is raised.
-constexpr JobId id_end = 21;     // The lowest id that was not given out.
+constexpr JobId id_end = 26;     // The lowest id that was not given out.
 
 // Writes batches that are the same in each run.
 class Writer {
@@ -61,6 +62,30 @@ class Writer {
   void remove(JobId id) {
     batch_.add(JobMoved{.id = id, .before = rows_[id].state, .after = {}, .promised = true});
   }
+  // The job ends in the next place of the tube, and is kept.
+  void end(JobId id, const std::string& tube, JobEnd how, std::string user) {
+    EndedSpan& span = spans_[tube];
+    EndedJob job = {.row = rows_[id],
+                    .tube = tube,
+                    .place = span.next++,
+                    .how = how,
+                    .at = begin + static_cast<Nanos>(span.next) * nanos_per_second,
+                    .user = std::move(user)};
+    job.row.tube = 0;
+    remove(id);
+    batch_.add(JobEnded{.job = job, .span = span});
+    ended_[id] = job;
+  }
+  // The ended job goes. `first`: the first place that is left of those of its tube.
+  void go(JobId id, uint64_t first) {
+    const EndedJob& job = ended_[id];
+    spans_[job.tube].first = first;
+    batch_.add(EndedGone{.tube = job.tube,
+                         .place = job.place,
+                         .job = id,
+                         .notes = store::order_of(job).notes,
+                         .span = spans_[job.tube]});
+  }
   // Returns the number of the next note of the job, whose row counts it now.
   uint32_t count_note(JobId id) {
     JobRow row = rows_[id];
@@ -89,6 +114,8 @@ class Writer {
   BatchIndex index_ = 0;
   std::array<JobRow, id_end> rows_ = {};
   std::array<std::string, id_end> bodies_;
+  std::map<JobId, EndedJob> ended_;
+  std::map<std::string, EndedSpan> spans_;
 };
 
 // What format 2 has added: jobs with fields, keys, and settings of tubes. Job 15 has every field.
@@ -187,6 +214,34 @@ void change_notes(Writer& writer) {
   writer.commit();
 }
 
+// What format 4 has added: jobs that have ended and are kept, in two tubes.
+void write_ended(Writer& writer) {
+  writer.add(SettingsStored{.tube = "kept", .settings = {.keep = nanos_per_second, .keep_max = 7}});
+  for (const JobId id : {21, 22, 23}) writer.put(id, 1, "will end " + std::to_string(id));
+  writer.commit();
+  add_note(writer, 21, "ann", "of a job that has ended");
+  writer.move(22, JobState::Buried, 6);
+  writer.commit();
+  const std::string tube = "odd-+/;.$_()name";
+  writer.end(21, tube, JobEnd::Deleted, "ann");
+  writer.end(22, tube, JobEnd::Flushed, std::string(note_user_bytes_max, 'u'));
+  writer.end(23, tube, JobEnd::Expired, "");
+  // It is put and ends at once, and its tube is gone.
+  writer.put(24, 1, all_bytes());
+  writer.end(24, "gone", JobEnd::Deleted, "");
+  writer.commit();
+}
+
+// What becomes of some of those: 21 goes, and 23 is restored as 25.
+void change_ended(Writer& writer) {
+  writer.go(21, 2);
+  writer.commit();
+  writer.go(23, 2);
+  const JobFields fields = {.restored = 23, .put_by = "ann", .first_reserved = begin};
+  writer.put(25, 1, "will end 23", {.ttr_s = 1, .fields = fields});
+  writer.commit();
+}
+
 // The first half, which ends up in tables.
 void write_first(Writer& writer) {
   writer.add(NextIdRaised{.next_id = id_mark});
@@ -206,6 +261,7 @@ void write_first(Writer& writer) {
   writer.commit();
   write_fields(writer);
   write_notes(writer);
+  write_ended(writer);
 }
 
 // The second half, which stays in the log of a killed directory.
@@ -227,6 +283,7 @@ void write_second(Writer& writer) {
   writer.commit();
   change_fields(writer);
   change_notes(writer);
+  change_ended(writer);
 }
 
 void make(const std::string& path, bool is_clean) {
@@ -266,7 +323,7 @@ int run(const std::string& to) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: make_golden DIR, which is made, for example format_3\n");
+    std::fprintf(stderr, "usage: make_golden DIR, which is made, for example format_4\n");
     return 2;
   }
   return perennial::golden::run(argv[1]);

@@ -1,7 +1,7 @@
 // Makes the golden bytes of batches of the newest format:
 //
 //   ninja -C build make_golden_batches
-//   build/make_golden_batches tests/golden/batch_4
+//   build/make_golden_batches tests/golden/batch_5
 //
 // For a new format only, once: what is there must never change.
 
@@ -17,12 +17,12 @@
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: make_golden_batches DIR, which is made, for example batch_4\n");
+    std::fprintf(stderr, "usage: make_golden_batches DIR, which is made, for example batch_5\n");
     return 2;
   }
   std::filesystem::create_directories(argv[1]);
   for (const perennial::golden::NamedBatch& one : perennial::golden::all_batches()) {
-    if (one.format != perennial::store::batch_format_with_notes) continue;
+    if (one.format != perennial::store::newest_batch_format) continue;
     const std::string path = std::string(argv[1]) + "/" + std::string(one.name);
     CHECK(!std::filesystem::exists(path));
     std::string bytes;

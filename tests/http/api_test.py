@@ -105,7 +105,13 @@ class Api(Described):
         self.assertEqual((note["number"], note["attempt"], note["text"]), (1, 1, "asked \u00fcber them"))
         self.assertEqual(self.call("/jobs/1")[1]["notes"], 1)
         self.assertEqual(self.call("/jobs/3/notes")[0], 404)
-        self.assertEqual(self.call("/jobs/1/notes", "POST", {"text": "x" * 4097})[0], 413)
+        # The longest text and one past it, however it is escaped.
+        for byte in ("x", "\n", "\0", "\N{LATIN SMALL LETTER E WITH ACUTE}"):
+            most = 4096 // len(byte.encode())
+            self.assertEqual(self.call("/jobs/1/notes", "POST", {"text": byte * most})[1], {"noted": True})
+            self.assertEqual(self.call("/jobs/1/notes")[1]["notes"][-1]["text"], byte * most)
+            self.assertEqual(self.call("/jobs/1/notes", "POST", {"text": byte * most + "x"})[0], 400)
+        self.assertEqual(self.call("/jobs/1/notes", "POST", {"text": "x" * 32768})[0], 413)
         self.assertEqual(self.call("/jobs/1/notes", "POST", {"text": ""})[0], 400)
         self.assertEqual(self.call("/tubes/mail/pause", "POST", {"seconds": 0.5})[0], 200)
         self.assertEqual(self.call("/tubes/mail/kick", "POST", {"count": 1})[1], {"kicked": 1})
@@ -149,6 +155,7 @@ class Api(Described):
         self.assertTrue(lines)
         for line in lines:
             self.assertEqual((line["user"], line["via"], line["from"], line["refused"]), (None, "http", "127.0.0.1", False), line)
+        self.put_back(3)
         self.assertEqual(self.call("/drain", "POST", {})[1], {"draining": True})
         self.assertEqual(self.call("/jobs", "POST", {"body": "x"})[0], 503)
         self.assertEqual(self.call("/undrain", "POST", {})[1], {"draining": False})
@@ -172,6 +179,41 @@ class Api(Described):
             if method == "GET" and not any(each.get("required") for each in parameters):
                 self.assertEqual(self.call(path.removeprefix("/api/v1"))[0], 200)
         self.assertEqual(described - self.used, told_apart)
+
+    def put_back(self, operation):
+        """Jobs that have ended are shown and put back; afterwards they are gone. `operation`: the id of the next one."""
+        self.speak(b"set-tube kept keep:600\r\nuse kept\r\nput 9 0 60 4 idp:k\r\nkept\r\nput 0 0 60 1\r\nb\r\nput 0 0 60 1\r\nc\r\n")
+        first, second, third = (job["id"] for job in self.call("/tubes/kept/jobs")[1]["jobs"])
+        self.assertEqual(self.call("/tubes/kept")[1]["settings"]["keep_seconds"], 600)
+        self.assertEqual(self.call(f"/jobs/{first}/notes", "POST", {"text": "seen"})[0], 200)
+        self.speak(b"delete %d\r\n" % int(third))
+        self.speak(b"flush-tube kept\r\n")
+        page = self.call("/tubes/kept/ended?limit=2")[1]
+        self.assertEqual([(job["id"], job["ended"]) for job in page["jobs"]], [(second, "flushed"), (first, "flushed")])
+        rest = self.call(f"/tubes/kept/ended?limit=2&after={page['next']}")[1]
+        self.assertEqual([(job["id"], job["ended"]) for job in rest["jobs"]], [(third, "deleted")])
+        self.assertIsNone(rest["next"])
+        one = self.call(f"/ended/{first}")[1]
+        self.assertEqual((one["tube"], one["key"], one["priority"], one["body_bytes"], one["notes"]), ("kept", "k", 9, 4, 1))
+        self.assertEqual(self.exchange(f"/api/v1/ended/{first}/body?offset=1")[2], b"ept")
+        self.used.add(("/api/v1/ended/{id}/body", "GET"))
+        self.assertEqual(self.call(f"/jobs/{first}/notes")[1]["notes"][0]["text"], "seen")
+        life = self.call(f"/jobs/{first}/life")[1]["life"]
+        self.assertEqual([(row["what"], row["detail"]) for row in life], [("put", None), ("note", "seen"), ("ended", "flushed")])
+        self.assertEqual(self.call(f"/jobs/{first}")[0], 404)
+        back = self.call(f"/ended/{first}/restore", "POST", {})[1]["id"]
+        self.assertEqual(self.call(f"/jobs/{back}")[1]["restored"], first)
+        self.assertEqual(self.call(f"/ended/{first}")[0], 404)
+        begun = self.call("/operations", "POST", {"action": "restore", "tube": "kept", "since_seconds": 60})
+        self.assertEqual((begun[0], begun[1]["id"], begun[1]["how"]), (202, str(operation), ["flushed"]))
+        end = time.monotonic() + 10
+        while self.call(f"/operations/{operation}")[1]["state"] == "running":
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        self.assertEqual(self.call(f"/operations/{operation}")[1]["done"], 1)
+        self.assertEqual(self.call("/tubes/kept")[1]["ready"], 2)
+        self.speak(b"set-tube kept keep:-\r\nflush-tube kept\r\n")
+        self.assertEqual(self.call("/tubes/kept/ended")[1], {"jobs": [], "next": None})
 
     def test_it_says_what_the_queue_says(self):
         for number in range(300):

@@ -126,7 +126,7 @@ def numbers(oldest_ready, oldest_buried):
 others = {
     "stats": r"cmd-|max-job-size|pid|version|rusage-|uptime|binlog-|id$|hostname|os$|platform|perennial-version|durability|store-state|"
              r"sync-us-p99|batch-jobs-mean|loop-lag-us|connections-refused|checkpoint-age|disk-free-bytes",
-    "stats_tube": "name|tries|backoff|dead$|expire$|reserved-max|rate|draining",
+    "stats_tube": "name|tries|backoff|dead$|expire$|reserved-max|rate|draining|keep",
     "server": "version|instance|hostname|uptime_|store\\.|loop_lag|memory_|cpu_|job_bytes_max|may\\.|user",
     "tube": "name|may\\.|settings\\.",
     "row": "name|may\\.",

@@ -22,13 +22,13 @@ constexpr size_t old_bytes = 64;
 constexpr size_t new_bytes = 72;
 constexpr int batch_rows = 2;
 
-// A frozen decoder of format 3, which does not follow changes of the store.
+// A frozen decoder of format 4, which does not follow changes of the store.
 Result<std::string> widen(std::string_view family, std::string_view row) {
   const bool is_plain = row.size() == old_bytes && row[0] == 1;
   const bool has_fields = row.size() > old_bytes && row[0] == 2;
   if (!is_plain && !has_fields) {
     return Status(StatusCode::Corruption,
-                  fmt::format("{} holds a row that is no format 3", family));
+                  fmt::format("{} holds a row that is no format 4", family));
   }
   std::string wide(row);
   wide[0] = 3;
@@ -82,7 +82,7 @@ std::string hex(const rocksdb::Slice& bytes) {
 }  // namespace
 
 Step widen_rows_step() {
-  return {.from = 3, .to = 4, .name = "0004_widen_rows", .run = run};
+  return {.from = 4, .to = 5, .name = "0005_widen_rows", .run = run};
 }
 
 std::string raw_rows(const std::string& data_dir) {
@@ -121,7 +121,7 @@ std::string widened(const std::string& rows) {
       value = "03" + value.substr(2);
       value.insert(2 * old_bytes, 2 * (new_bytes - old_bytes), '0');
     }
-    if (family == "default" && key == "66") value = "0100000004000000";
+    if (family == "default" && key == "66") value = "0100000005000000";
     out += fmt::format("{} {} {}\n", family, key, value);
   }
   return out;

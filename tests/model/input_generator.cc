@@ -17,7 +17,9 @@ constexpr size_t tick = 3;
 constexpr size_t drain = 4;
 constexpr size_t damaged = 5;
 constexpr size_t wait_aborted = 6;
-constexpr size_t first_command = 7;
+constexpr size_t restored = 7;
+constexpr size_t ended_over = 8;
+constexpr size_t first_command = 9;
 
 }  // namespace
 
@@ -29,7 +31,8 @@ InputGenerator::InputGenerator(uint64_t seed, Nanos start, Times times)
                .unique = chance(2),
                .milliseconds = chance(2),
                .limits = chance(2),
-               .concurrency = chance(2)};
+               .concurrency = chance(2),
+               .ended = chance(2)};
   weights_[opened] = 2;
   weights_[tick] = 6 + below(10);
   weights_[drain] = 0;
@@ -44,7 +47,12 @@ InputGenerator::InputGenerator(uint64_t seed, Nanos start, Times times)
 
 engine::Input InputGenerator::next(const ModelEngine& model) {
   pass_time(model);
-  engine::Input input{.now = now_, .conn = 0, .accepts_puts = !chance(40), .event = engine::Tick{}};
+  engine::Input input{.now = now_,
+                      .conn = 0,
+                      .accepts_puts = !chance(40),
+                      .keeps_ended = !chance(40),
+                      .event = engine::Tick{},
+                      .user = chance(2) ? "ann" : ""};
   std::discrete_distribution<size_t> kinds(weights_.begin(), weights_.end());
   const size_t kind = chance(2000) ? drain : kinds(random_);
   if (model.conns().empty() || (kind == opened && model.conns().size() < 6)) {
@@ -59,6 +67,7 @@ engine::Input InputGenerator::next(const ModelEngine& model) {
     input.conn = conn.value_or(0);
   }
   if (std::holds_alternative<engine::Closed>(input.event) ||
+      std::holds_alternative<engine::EndedAsked>(input.event) ||
       std::holds_alternative<engine::WaitAborted>(input.event) ||
       std::holds_alternative<engine::HalfClosed>(input.event)) {
     auto conn = model.conns().begin();
@@ -93,6 +102,11 @@ engine::Event InputGenerator::event(size_t kind, const ModelEngine& model) {
       return engine::Damaged{some_id(model)};
     case wait_aborted:
       return engine::WaitAborted{};
+    case restored:
+      return some_restore(model);
+    case ended_over:
+      if (chance(4)) return some_ended_asked();
+      return some_ended_over(model);
     default:
       return command(kind - first_command, model);
   }
@@ -169,7 +183,7 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
                        some_match()};
     case 30:
       return ListJobs{chance(3) ? "" : some_tube(),
-                      some_states(),
+                      {some_states()},
                       chance(2) ? some_id(model) : 0,
                       {1 + below(10)},
                       ""};
@@ -258,8 +272,12 @@ SetTube InputGenerator::some_set_tube() {
     change(set.expire, PositiveDuration{{some_time(1 + below(4), nanos_per_second)}});
   }
   if (features_.limits) {
-    change(set.reserved, ReservedOption{1 + below(2)});
+    change(set.reserved, CountOption{1 + below(2)});
     change(set.rate, Rate{1 + below(3), some_time(1 + below(3), nanos_per_second)});
+  }
+  if (features_.ended) {
+    change(set.keep, PositiveDuration{{some_time(1 + below(9), nanos_per_second)}});
+    change(set.keep_max, CountOption{1 + below(9)});
   }
   if (chance(6)) set.drain = {.given = true, .value = YesOrNo{chance(3)}};
   return set;
@@ -296,6 +314,46 @@ TouchTime InputGenerator::some_ttr() {
   TouchTime ttr;
   if (chance(3)) ttr.nanos = some_time(10 + below(5000), nanos_per_ms);
   return ttr;
+}
+
+// The tubes that have ended jobs. Without any, time passes.
+engine::Event InputGenerator::some_restore(const ModelEngine& model) {
+  if (model.ended().empty()) return engine::Tick{};
+  auto tube = model.ended().begin();
+  std::advance(tube, below(static_cast<uint32_t>(model.ended().size())));
+  const auto& jobs = tube->second.jobs;
+  if (jobs.empty()) return engine::Tick{};
+  auto job = jobs.begin();
+  std::advance(job, below(static_cast<uint32_t>(jobs.size())));
+  engine::Restore restore = {.job = job->second};
+  const uint32_t had = restore.job.row.fields ? restore.job.row.fields->notes : 0;
+  for (uint32_t number = had - notes_kept(had) + 1; number <= had; ++number) {
+    restore.notes.push_back({.number = number, .text = "x"});
+  }
+  return restore;
+}
+
+engine::Event InputGenerator::some_ended_asked() {
+  if (chance(2)) return engine::EndedAsked{ListNotes{}};
+  return engine::EndedAsked{ListJobs{}};
+}
+
+// The oldest ones, up to all; or the empty places before the first.
+engine::Event InputGenerator::some_ended_over(const ModelEngine& model) {
+  if (model.ended().empty()) return engine::Tick{};
+  auto tube = model.ended().begin();
+  std::advance(tube, below(static_cast<uint32_t>(model.ended().size())));
+  engine::EndedOver over = {.tube = tube->first, .jobs = {}, .first = tube->second.span.next};
+  uint32_t left = below(4);
+  for (const auto& [place, job] : tube->second.jobs) {
+    if (left-- == 0) {
+      over.first = place;
+      break;
+    }
+    const uint32_t had = job.row.fields ? job.row.fields->notes : 0;
+    over.jobs.push_back({.place = place, .job = job.row.id, .notes = notes_kept(had)});
+  }
+  return over;
 }
 
 StateSet InputGenerator::some_states() {

@@ -32,7 +32,7 @@ class InputGenerator {
   Nanos now() const { return now_; }
 
  private:
-  static constexpr size_t kind_count = 45;
+  static constexpr size_t kind_count = 47;
   static constexpr Nanos usual_start = 1'700'000'000 * nanos_per_second;
 
   engine::Event event(size_t kind, const ModelEngine& model);
@@ -54,6 +54,9 @@ class InputGenerator {
   Backoff some_backoff();
   void add_options(Put& put);
   SetTube some_set_tube();
+  engine::Event some_restore(const ModelEngine& model);
+  engine::Event some_ended_over(const ModelEngine& model);
+  engine::Event some_ended_asked();
   StateSet some_states();
   SetJob some_set_job(const ModelEngine& model);
   MoveTube some_move();
@@ -70,6 +73,7 @@ class InputGenerator {
     bool milliseconds = false;
     bool limits = false;
     bool concurrency = false;
+    bool ended = false;
   };
 
   std::mt19937_64 random_;

@@ -77,6 +77,11 @@ struct ModelEngine::Apply {
     ++n.damaged_;
     n.bury(*job);
   }
+  void operator()(const engine::Restore& event) const { n.restored_ = n.restore(event.job); }
+  void operator()(const engine::EndedOver& over) const { n.end_kept(over); }
+  void operator()(const engine::EndedAsked& asked) const {
+    std::visit([this]<typename C>(const C& /*command*/) { ++n.commands_.of<C>(); }, asked.command);
+  }
   void operator()(const Command& command) const { std::visit(*this, command); }
 
   std::string tube_for(const Put& put, const std::string& batch_tube) const {
@@ -275,7 +280,7 @@ struct ModelEngine::Apply {
     for (const JobId job : ids) {
       n.leaves(n.jobs_.at(job));
       n.end_key(n.jobs_.at(job), true);
-      n.jobs_.erase(job);
+      n.end(job, JobEnd::Flushed);
     }
     n.end_if_unused(command.tube);
     if (!command.states && command.match == JobMatch()) {
@@ -326,7 +331,7 @@ struct ModelEngine::Apply {
       const Job* const job = taken != nullptr ? find(taken->job) : nullptr;
       const bool holds = job != nullptr && job->row.fields && job->row.fields->key &&
                          !job->row.fields->key->given_up && job->row.id > command.after &&
-                         command.states.holds(job->row.state);
+                         command.states.states.holds(job->row.state);
       if (holds) list->jobs.push_back(n.stats_of(*job));
       return say(std::move(list));
     }
@@ -338,7 +343,7 @@ struct ModelEngine::Apply {
       if (list->jobs.size() == command.count.value) break;
       list->cursor = job->first;
       const bool is_in = command.tube.empty() || n.tube_of(job->second).name == command.tube;
-      if (is_in && command.states.holds(job->second.row.state)) {
+      if (is_in && command.states.states.holds(job->second.row.state)) {
         list->jobs.push_back(n.stats_of(job->second));
       }
     }
@@ -638,7 +643,10 @@ ModelEngine::ModelEngine() {
 std::vector<engine::ConnReply> ModelEngine::apply(const engine::Input& input) {
   now_ = input.now;
   accepts_puts_ = input.accepts_puts;
+  keeps_ended_ = input.keeps_ended;
+  user_ = input.user;
   replies_.clear();
+  restored_.reset();
   std::visit(Apply{*this, input.conn}, input.event);
   for (size_t i = 0; i < freed_slots_.size(); ++i) {
     if (const Tube* const tube = find_tube(std::string(freed_slots_[i]))) serve(tube->id);
@@ -854,6 +862,10 @@ void ModelEngine::reserve(Conn& conn, Job& job) {
   job.row.order = 0;
   job.holder = conn.id;
   job.deadline = later(now_, ttr_of(job));
+  const bool is_first = job.row.reserves == 1;
+  if (is_first && keeps_ended_ && keeps_ended(settings_of(tube_of(job).name))) {
+    job.row.fields.make().first_reserved = now_;
+  }
   take_from_rate(tube_of(job).name);
 }
 
@@ -900,6 +912,7 @@ void ModelEngine::add_job(const Put& put, const std::string& name, ConnId conn) 
   fields.backoff = options.backoff;
   fields.dead = options.dead;
   fields.concurrency = options.concurrency;
+  if (keeps_ended_ && keeps_ended(settings_of(name))) fields.put_by = user_;
   const Nanos expire =
       options.expire.nanos > 0 ? options.expire.nanos : settings_of(name).expire.value_or(0);
   if (expire > 0) fields.expires_at = later(later(now_, delay), expire);
@@ -921,7 +934,7 @@ bool ModelEngine::remove(ConnId conn, JobId id) {
   ++find_tube(tube)->deletes;
   leaves(found->second);
   end_key(found->second, false);
-  jobs_.erase(found);
+  end(id, JobEnd::Deleted);
   end_if_unused(tube);
   return true;
 }
@@ -948,7 +961,11 @@ JobStats ModelEngine::stats_of(const Job& job) const {
       .key_seconds = fields.key ? fields.key->seconds : 0,
       .concurrency = fields.concurrency,
       .parked = is_parked(job),
-      .notes = fields.notes};
+      .notes = fields.notes,
+      .restored = fields.restored,
+      .put_at = row.created,
+      .put_by = fields.put_by,
+      .first_reserved = fields.first_reserved};
   return {row.id,
           tube_of(job).name,
           row.state,
@@ -964,7 +981,8 @@ JobStats ModelEngine::stats_of(const Job& job) const {
           row.kicks,
           row.body_bytes,
           job.holder,
-          more};
+          more,
+          {}};
 }
 
 void ModelEngine::bury(Job& job) {
@@ -1178,7 +1196,10 @@ bool ModelEngine::move_to_dead_tube(Job& job) {
   job.row.fields = JobFields{.from = from,
                              .concurrency = fields.concurrency,
                              .ttr_rest_ns = fields.ttr_rest_ns,
-                             .notes = fields.notes};
+                             .notes = fields.notes,
+                             .restored = fields.restored,
+                             .put_by = fields.put_by,
+                             .first_reserved = fields.first_reserved};
   job.row.delay_s = 0;
   if (job.row.state != JobState::Ready) now_is_ready(job);
   job.holder = 0;
@@ -1195,7 +1216,7 @@ void ModelEngine::expire(Job& job) {
   if (move_to_dead_tube(job)) return;
   leaves(job);
   end_key(job, false);
-  jobs_.erase(job.row.id);
+  end(job.row.id, JobEnd::Expired);
   end_if_unused(tube);
 }
 
@@ -1329,6 +1350,9 @@ StateCounts ModelEngine::count(const std::string* tube) {
 
 void ModelEngine::reopen(JobId next_id, Nanos now) {
   now_ = now;
+  // As in the inputs of the start, whatever the last one before it had: jobs may expire in it.
+  keeps_ended_ = true;
+  user_.clear();
   conns_.clear();
   conn_ids_.clear();
   freed_slots_.clear();
@@ -1369,20 +1393,98 @@ void ModelEngine::reopen(JobId next_id, Nanos now) {
   tick();
 }
 
+// ---- Jobs that have ended.
+
+JobRow ModelEngine::row_of(const Job& job) const {
+  JobRow row = job.row;
+  if (row.state == JobState::Delayed) row.order = static_cast<uint64_t>(job.deadline);
+  if (row.state == JobState::Reserved) row.order = 0;
+  if (row.state == JobState::Ready) {
+    const bool was_nothing_else = row.reserves + row.buries + row.kicks == 0 && delay_of(job) == 0;
+    const bool is_implied = was_nothing_else && job.ready_since == row.created;
+    row.order = is_implied ? 0 : static_cast<uint64_t>(job.ready_since);
+  }
+  return row;
+}
+
+void ModelEngine::end(JobId id, JobEnd how) {
+  const Job& job = jobs_.at(id);
+  const std::string tube = tube_of(job).name;
+  if (keeps_ended_ && keeps_ended(settings_of(tube))) {
+    Ended& ended = ended_[tube];
+    EndedJob kept = {.row = row_of(job),
+                     .tube = tube,
+                     .place = ended.span.next++,
+                     .how = how,
+                     .at = now_,
+                     .user = how == JobEnd::Expired ? "" : user_};
+    kept.row.tube = 0;
+    ended.jobs[kept.place] = kept;
+  }
+  jobs_.erase(id);
+}
+
+// As it was, but for what its end, and time since, do not allow.
+Reply ModelEngine::restore(const EndedJob& ended) {
+  const JobFields fields = ended.row.fields ? *ended.row.fields : JobFields();
+  const bool has_key = fields.key && !fields.key->given_up;
+  const KeyStored* const taken = has_key ? taken_key(ended.tube, fields.key->key) : nullptr;
+  if (taken != nullptr && taken->job != ended.row.id) {
+    Duplicate duplicate = {taken->job, {}};
+    const auto holder = jobs_.find(taken->job);
+    if (holder != jobs_.end()) duplicate.state = holder->second.row.state;
+    return duplicate;
+  }
+  if (draining_ || is_draining(ended.tube)) return Word::Draining;
+  if (!accepts_puts_) return Word::OutOfMemory;
+  Ended& kept = ended_.at(ended.tube);
+  CHECK(kept.jobs.erase(ended.place) == 1);
+  if (kept.span.first == ended.place) ++kept.span.first;
+  if (kept.span.empty()) ended_.erase(ended.tube);
+  Tube& tube = find_or_make_tube(ended.tube);
+  tube.stored = true;
+  ++tube.total;
+  ++total_jobs_;
+  const JobId id = next_id_++;
+  Job& job = jobs_[id];
+  job.row = ended.row;
+  job.row.id = id;
+  job.row.tube = tube.id;
+  job.row.fields = fields;
+  job.row.fields->restored = ended.row.id;
+  if (fields.expires_at <= now_) job.row.fields->expires_at = 0;
+  if (has_key) {
+    const Nanos seconds = fields.key->seconds * second;
+    keys_[{ended.tube, fields.key->key}] = {
+        ended.tube, fields.key->key, id, fields.key->until,
+        fields.key->until == KeyUntil::Ttl ? later(now_, seconds) : 0};
+  }
+  job.deadline = static_cast<Nanos>(job.row.order);
+  const bool is_over = job.row.state == JobState::Delayed && job.deadline <= now_;
+  if (job.row.state == JobState::Buried) {
+    job.row.order = next_bury_++;
+  } else if (job.row.state != JobState::Delayed || is_over) {
+    now_is_ready(job);
+  }
+  const TubeId in = tube.id;
+  serve(in);
+  return NumberReply{Word::Inserted, id};
+}
+
+void ModelEngine::end_kept(const engine::EndedOver& over) {
+  const auto found = ended_.find(over.tube);
+  if (found == ended_.end()) return;
+  Ended& kept = found->second;
+  for (const engine::EndedOver::Gone& gone : over.jobs) CHECK(kept.jobs.erase(gone.place) == 1);
+  CHECK(kept.jobs.empty() || kept.jobs.begin()->first >= over.first);
+  kept.span.first = std::max(kept.span.first, over.first);
+  if (kept.span.empty()) ended_.erase(found);
+}
+
 engine::Image ModelEngine::image() const {
   engine::Image image;
-  for (const auto& [id, job] : jobs_) {
-    JobRow row = job.row;
-    if (row.state == JobState::Delayed) row.order = static_cast<uint64_t>(job.deadline);
-    if (row.state == JobState::Reserved) row.order = 0;
-    if (row.state == JobState::Ready) {
-      const bool was_nothing_else =
-          row.reserves + row.buries + row.kicks == 0 && delay_of(job) == 0;
-      const bool is_implied = was_nothing_else && job.ready_since == row.created;
-      row.order = is_implied ? 0 : static_cast<uint64_t>(job.ready_since);
-    }
-    image.jobs.emplace(id, row);
-  }
+  for (const auto& [id, job] : jobs_) image.jobs.emplace(id, row_of(job));
+  for (const auto& [tube, ended] : ended_) image.ended.emplace(tube, ended.span);
   for (const Tube& tube : tubes_) {
     if (tube.stored) image.tubes.emplace(tube.id, tube.name);
     if (tube.pause > 0) image.pauses[tube.id] = {tube.pause, tube.pause_until};

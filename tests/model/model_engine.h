@@ -29,6 +29,15 @@ class ModelEngine {
   // ids in blocks.
   engine::Image image() const;
 
+  // What became of the last Restore: Output::restored.
+  const std::optional<Reply>& restored() const { return restored_; }
+  // The ended jobs of a tube, by place, and the span of their places.
+  struct Ended {
+    EndedSpan span;
+    std::map<uint64_t, EndedJob> jobs;
+  };
+  const std::map<std::string, Ended>& ended() const { return ended_; }
+
   const std::set<ConnId>& conns() const { return conn_ids_; }
   bool unanswered(ConnId conn) const { return conns_.at(conn).waiting; }
   JobId next_id() const { return next_id_; }
@@ -117,6 +126,11 @@ class ModelEngine {
   void expire(Job& job);
   void kicked(Job& job);
   void put_into(Job& job, const std::string& tube);
+  JobRow row_of(const Job& job) const;
+  // A job is gone, and kept if its tube keeps such jobs.
+  void end(JobId id, JobEnd how);
+  Reply restore(const EndedJob& ended);
+  void end_kept(const engine::EndedOver& over);
   // A job leaves: frees its key, or begins its cooldown.
   void end_key(Job& job, bool is_free);
   const KeyStored* taken_key(const std::string& tube, const std::string& key) const;
@@ -145,6 +159,7 @@ class ModelEngine {
   std::vector<Tube> tubes_;                                        // In the order of list-tubes.
   std::map<std::pair<std::string, std::string>, KeyStored> keys_;  // By tube and key.
   std::map<std::string, TubeSettings> settings_;
+  std::map<std::string, Ended> ended_;          // By the name of the tube.
   std::map<std::string, Nanos> rates_full_at_;  // When the bucket of a tube's name is full again.
   std::vector<std::string> freed_slots_;        // Tubes that are served at the end of the input.
   uint64_t duplicates_ = 0;
@@ -163,6 +178,9 @@ class ModelEngine {
   uint64_t damaged_ = 0;
   Nanos now_ = 0;
   bool accepts_puts_ = true;
+  bool keeps_ended_ = true;
+  std::string user_;
+  std::optional<Reply> restored_;
   std::vector<engine::ConnReply> replies_;
 };
 

@@ -55,10 +55,23 @@ class DifferentialRun {
   void step() {
     if (inputs_.chance(100)) return reopen();
     const engine::Input input = inputs_.next(model_);
+    // An ended job is read before it goes, so its end is written by then.
+    const bool is_read = std::holds_alternative<engine::Restore>(input.event) ||
+                         std::holds_alternative<engine::EndedOver>(input.event);
+    if (is_read) commit();
     output_.clear();
     engine_->apply(input, output_);
     apply_transitions();
     ASSERT_EQ(show(output_.replies), show(model_.apply(input)));
+    ASSERT_EQ(output_.restored.has_value(), model_.restored().has_value());
+    if (output_.restored) {
+      const auto shown = [](const Reply& reply) {
+        std::string text;
+        wire::append_reply(text, reply);
+        return text;
+      };
+      ASSERT_EQ(shown(*output_.restored), shown(*model_.restored()));
+    }
     ASSERT_NO_FATAL_FAILURE(compare());
     if (inputs_.chance(batch_inputs_)) commit();
   }
@@ -105,6 +118,7 @@ class DifferentialRun {
     ASSERT_EQ(image.pauses, folded_.pauses);
     ASSERT_EQ(image.keys, folded_.keys);
     ASSERT_EQ(image.settings, folded_.settings);
+    ASSERT_EQ(image.ended, folded_.ended);
     ASSERT_EQ(image, folded_);
     ASSERT_NO_FATAL_FAILURE(validate(image));
     engine::Image model = model_.image();
@@ -114,6 +128,7 @@ class DifferentialRun {
     ASSERT_EQ(image.pauses, model.pauses);
     ASSERT_EQ(image.keys, model.keys);
     ASSERT_EQ(image.settings, model.settings);
+    ASSERT_EQ(image.ended, model.ended);
     ASSERT_EQ(image, model);
     ASSERT_EQ(engine_->next_deadline(), model_.next_deadline());
   }
@@ -144,6 +159,9 @@ class DifferentialRun {
     for (const auto& [name, key] : image.keys) ASSERT_TRUE(engine_->restore_key(key, now).ok());
     for (const auto& [name, settings] : image.settings) {
       ASSERT_TRUE(engine_->restore_settings({name, settings}).ok());
+    }
+    for (const auto& [name, span] : image.ended) {
+      ASSERT_TRUE(engine_->restore_ended(name, span).ok());
     }
     output_.clear();
     ASSERT_TRUE(engine_->finish_restore(image.id_limit, now, output_).ok());

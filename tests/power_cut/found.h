@@ -28,12 +28,14 @@ struct FoundKey {
 
 struct Found {
   std::map<JobId, FoundJob> jobs;
+  std::map<JobId, FoundJob> ended;         // Jobs that have ended and are kept.
   std::map<std::string, uint64_t> pauses;  // In seconds, by tube.
   std::map<std::string, uint32_t> tries;   // By tube.
+  std::map<std::string, uint64_t> keeps;   // In seconds, by tube, with `fields`.
   std::map<std::string, FoundKey> keys;    // By tube and key, with a space between them.
   bool has_keys = true;                    // Whether `keys` was read.
-  bool has_fields = true;                  // Whether `tries`, `dead` and `key` of jobs were read.
-  JobId next_id = 0;                       // No id of a job may reach it. 0: not known.
+  bool has_fields = true;  // Whether `keeps`, and `tries`, `dead` and `key` of jobs were read.
+  JobId next_id = 0;       // No id of a job may reach it. 0: not known.
 };
 
 // Opens the store, as a start of the server does, and reads every row and every body. It runs

@@ -1,6 +1,8 @@
 #include "tests/power_cut/history.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -35,6 +37,9 @@ class Reader {
   Status put_batch(const Exchange& exchange, const Words& words);
   Status delete_batch(const Exchange& exchange, const Words& words);
   Status kick_tube(const Exchange& exchange, const Words& words);
+  Status flush(const Exchange& exchange, const Words& words);
+  Status restore(const Exchange& exchange, const Words& words);
+  JobFacts ended(const JobStory& job) const;
   Status change_job(const Exchange& exchange, const Words& words);
   Status change_tube(const Exchange& exchange, const Words& words);
   void add_job(const Exchange& exchange, JobId id, const Words& words, std::string_view tube,
@@ -47,6 +52,7 @@ class Reader {
   }
 
   History history_;
+  std::set<std::string, std::less<>> keeping_;  // Tubes that keep jobs which end.
 };
 
 Status Reader::take(const Exchange& exchange) {
@@ -57,6 +63,8 @@ Status Reader::take(const Exchange& exchange) {
   if (verb == "put") return put(exchange, words);
   if (verb == "put-batch") return put_batch(exchange, words);
   if (verb == "delete-batch") return delete_batch(exchange, words);
+  if (verb == "flush-tube") return flush(exchange, words);
+  if (verb == "restore-job") return restore(exchange, words);
   if (verb == "kick-tube") return kick_tube(exchange, words);
   if (verb == "pause-tube" || verb == "set-tube") return change_tube(exchange, words);
   if (verb == "checkpoint") {
@@ -126,6 +134,7 @@ void Reader::add_job(const Exchange& exchange, JobId id, const Words& words, std
 void Reader::add_fact(const Exchange& exchange, JobStory& job, JobFacts facts) {
   const bool is_promised = facts.state != JobState::Reserved || !facts.exists;
   job.facts.add(exchange.arrived, is_promised ? exchange.answered : never, facts);
+  if (facts.has_ended) job.ended_at = exchange.answered;
   job.lines += fmt::format("\n  {}..{} {}", exchange.arrived, exchange.answered,
                            exchange.line.substr(0, 100));
 }
@@ -136,10 +145,59 @@ Status Reader::delete_batch(const Exchange& exchange, const Words& words) {
   Together together = {.arrived = exchange.arrived, .answered = exchange.answered};
   for (size_t i = 1; i < words.size(); ++i) {
     JobStory& job = history_.jobs.at(number_of(words[i]));
-    add_fact(exchange, job, {});
+    add_fact(exchange, job, ended(job));
     together.ids.push_back(job.id);
   }
   history_.batches.push_back(std::move(together));
+  return {};
+}
+
+// What a job is after its end.
+JobFacts Reader::ended(const JobStory& job) const {
+  if (!keeping_.contains(job.tube)) return {};
+  JobFacts facts = job.facts.last();
+  facts.exists = false;
+  facts.has_ended = true;
+  if (facts.state == JobState::Reserved) facts.state = JobState::Ready;
+  return facts;
+}
+
+// The load has no other command about these jobs under way. The cooldowns of the tube end, too.
+Status Reader::flush(const Exchange& exchange, const Words& words) {
+  uint64_t flushed = 0;
+  for (auto& [id, job] : history_.jobs) {
+    if (job.tube != words[1]) continue;
+    job.has_flushed_key = true;
+    if (!job.facts.last().exists) continue;
+    ++flushed;
+    add_fact(exchange, job, ended(job));
+  }
+  const std::string& answer = exchange.answers.front();
+  const bool fits = answer == fmt::format("FLUSHED {}\r\n", flushed) ||
+                    (flushed == 0 && answer == "NOT_FOUND\r\n");
+  return fits ? Status() : odd(exchange);
+}
+
+Status Reader::restore(const Exchange& exchange, const Words& words) {
+  JobStory& old = history_.jobs.at(number_of(words[1]));
+  const std::string& answer = exchange.answers.front();
+  JobFacts facts = old.facts.last();
+  if (!facts.has_ended) return answer == "NOT_FOUND\r\n" ? Status() : odd(exchange);
+  const JobId id = support::first_number(answer);
+  if (!answer.starts_with("INSERTED ") || history_.jobs.contains(id)) return odd(exchange);
+  add_fact(exchange, old, {});
+  JobStory back = old;
+  back.id = id;
+  back.facts = {};
+  back.lines.clear();
+  facts.exists = true;
+  facts.has_ended = false;
+  add_fact(exchange, history_.jobs.emplace(id, std::move(back)).first->second, facts);
+  history_.returns.push_back({.arrived = exchange.arrived,
+                              .answered = exchange.answered,
+                              .was_known_at = old.ended_at,
+                              .ended = old.id,
+                              .back = id});
   return {};
 }
 
@@ -186,7 +244,7 @@ Status Reader::change_job(const Exchange& exchange, const Words& words) {
     ++facts.kicks;
     expected = "KICKED\r\n";
   } else if (verb == "delete") {
-    facts = {};
+    facts = ended(job);
   } else {
     return odd(exchange);
   }
@@ -201,6 +259,11 @@ Status Reader::change_tube(const Exchange& exchange, const Words& words) {
   if (words.front() == "pause-tube") {
     history_.pauses[tube].add(exchange.arrived, exchange.answered, number_of(words[2]));
     return exchange.answers.front() == "PAUSED\r\n" ? Status() : odd(exchange);
+  }
+  if (const std::string keep = option(words, "keep:"); !keep.empty()) {
+    keeping_.insert(tube);
+    history_.keeps[tube].add(exchange.arrived, exchange.answered, number_of(keep));
+    return exchange.answers.front() == "SET\r\n" ? Status() : odd(exchange);
   }
   history_.tries[tube].add(exchange.arrived, exchange.answered, small(option(words, "tries:")));
   return exchange.answers.front() == "SET\r\n" ? Status() : odd(exchange);

@@ -62,6 +62,7 @@ class Timeline {
 // What changes in the life of a job. A job that is reserved is found as it was before, or reserved.
 struct JobFacts {
   bool exists = false;
+  bool has_ended = false;  // And is kept. Then all below is as it was before.
   JobState state = JobState::Ready;
   uint32_t priority = 0;
   uint32_t delay_s = 0;
@@ -80,6 +81,8 @@ struct JobStory {
   uint32_t key_s = 0;
   uint32_t tries = 0;
   std::string dead = {};
+  bool has_flushed_key = false;  // A flush may have taken its key away.
+  uint64_t ended_at = 0;         // The event of the answer to its end.
   Timeline<JobFacts> facts = {};
   std::string lines = {};  // The commands about it, for messages.
 };
@@ -91,12 +94,23 @@ struct Together {
   std::vector<JobId> ids = {};
 };
 
+// An ended job that comes back as another one: a start finds either.
+struct Return {
+  uint64_t arrived = 0;
+  uint64_t answered = 0;
+  uint64_t was_known_at = 0;  // From this event on its end was on the disk.
+  JobId ended = 0;
+  JobId back = 0;
+};
+
 struct History {
   std::map<JobId, JobStory> jobs;
   std::map<std::string, Timeline<uint64_t>> pauses;  // In seconds, by tube.
   std::map<std::string, Timeline<uint32_t>> tries;   // The setting, by tube.
+  std::map<std::string, Timeline<uint64_t>> keeps;   // The setting, in seconds, by tube.
   std::map<std::string, uint64_t> checkpoints;       // By name: the event of its answer.
   std::vector<Together> batches;
+  std::vector<Return> returns;
   size_t commands = 0;
   std::vector<uint64_t> answers;  // The events at which answers left, in their order.
 };

@@ -8,10 +8,10 @@ namespace perennial::power_cut {
 namespace {
 
 std::string text_of(const JobFacts& facts) {
-  if (!facts.exists) return "gone";
-  return fmt::format("{} pri {} delay {} reserves {} releases {} buries {} kicks {}",
-                     state_name(facts.state), facts.priority, facts.delay_s, facts.reserves,
-                     facts.releases, facts.buries, facts.kicks);
+  if (!facts.exists && !facts.has_ended) return "gone";
+  return fmt::format("{}{} pri {} delay {} reserves {} releases {} buries {} kicks {}",
+                     facts.has_ended ? "ended, was " : "", state_name(facts.state), facts.priority,
+                     facts.delay_s, facts.reserves, facts.releases, facts.buries, facts.kicks);
 }
 
 // A reservation ends with a restart, and a short delay may be over by then.
@@ -24,11 +24,12 @@ bool same_state(const JobFacts& allowed, JobState found) {
 }
 
 bool allows(const JobFacts& allowed, const JobFacts& found) {
-  if (!allowed.exists || !found.exists) return allowed.exists == found.exists;
-  return same_state(allowed, found.state) && allowed.priority == found.priority &&
-         allowed.delay_s == found.delay_s && allowed.reserves == found.reserves &&
-         allowed.releases == found.releases && allowed.buries == found.buries &&
-         allowed.kicks == found.kicks;
+  if (allowed.exists != found.exists || allowed.has_ended != found.has_ended) return false;
+  const bool is_gone = !found.exists && !found.has_ended;
+  return is_gone || ((found.has_ended || same_state(allowed, found.state)) &&
+                     allowed.priority == found.priority && allowed.delay_s == found.delay_s &&
+                     allowed.reserves == found.reserves && allowed.releases == found.releases &&
+                     allowed.buries == found.buries && allowed.kicks == found.kicks);
 }
 
 bool same_fields(const JobStory& job, const FoundJob& found) {
@@ -52,6 +53,12 @@ std::string judge_job(const JobStory& job, const Moment& cut, const FoundJob* fo
   return same ? "" : fmt::format("job {} has other fields than were put{}", job.id, job.lines);
 }
 
+const FoundJob* find(const Found& found, JobId id) {
+  if (const auto job = found.jobs.find(id); job != found.jobs.end()) return &job->second;
+  const auto ended = found.ended.find(id);
+  return ended == found.ended.end() ? nullptr : &ended->second;
+}
+
 // A key is unique in the load, so its row follows from what became of its job.
 std::string judge_key(const JobStory& job, const Moment& cut, const Found& found) {
   const auto key = found.keys.find(job.tube + " " + job.key);
@@ -66,7 +73,7 @@ std::string judge_key(const JobStory& job, const Moment& cut, const Found& found
     return may_cool_down ? ""
                          : fmt::format("key {} is held by job {}, which is gone", job.key, job.id);
   }
-  const bool must_cool_down = job.key_s > 0 && job.facts.is_known(cut);
+  const bool must_cool_down = job.key_s > 0 && job.facts.is_known(cut) && !job.has_flushed_key;
   return must_cool_down
              ? fmt::format("key {} of job {}, which is deleted, has no cooldown", job.key, job.id)
              : "";
@@ -80,6 +87,20 @@ std::string judge_batch(const Together& batch, const Moment& cut, const Found& f
   if (there == 0 || static_cast<size_t>(there) == batch.ids.size()) return {};
   return fmt::format("{} of the {} jobs of one batch are there, the first is {}", there,
                      batch.ids.size(), batch.ids.front());
+}
+
+// The job is not in two places. What came back may have ended again. That it is in one of them is
+// said for each id: both change with the same batch.
+std::string judge_return(const Return& one, const Moment& cut, const Found& found) {
+  const bool has_ended = found.ended.contains(one.ended);
+  const bool is_back = found.jobs.contains(one.back) || found.ended.contains(one.back);
+  if (has_ended && is_back)
+    return fmt::format("job {} has ended, and is back as {}", one.ended, one.back);
+  // Nobody knows the new id, and so nobody has deleted it.
+  const bool is_under_way = one.arrived <= cut.begun && cut.known < one.answered;
+  if (is_under_way && one.was_known_at <= cut.known && !has_ended && !is_back)
+    return fmt::format("job {} has neither ended nor come back as {}", one.ended, one.back);
+  return {};
 }
 
 template <typename Value>
@@ -102,16 +123,25 @@ std::string judge(const History& history, const Moment& cut, const Found& found)
   for (const auto& [id, job] : found.jobs) {
     if (!history.jobs.contains(id)) return fmt::format("job {} was never put", id);
     if (found.next_id != 0 && id >= found.next_id) return fmt::format("id {} is free again", id);
+    if (found.ended.contains(id)) return fmt::format("job {} is there, and has ended", id);
+  }
+  for (const auto& [id, job] : found.ended) {
+    if (!history.jobs.contains(id)) return fmt::format("ended job {} was never put", id);
   }
   for (const auto& [id, job] : history.jobs) {
-    const auto there = found.jobs.find(id);
-    std::string problem =
-        judge_job(job, cut, there == found.jobs.end() ? nullptr : &there->second, found.has_fields);
+    std::string problem = judge_job(job, cut, find(found, id), found.has_fields);
     if (!problem.empty()) return problem;
     if (job.facts.is_known(cut) && found.next_id != 0 && id >= found.next_id) {
       return fmt::format("id {}, which a client knows, is free again", id);
     }
     if (found.has_keys && !job.key.empty()) problem = judge_key(job, cut, found);
+    if (!problem.empty()) return problem;
+  }
+  for (const Return& one : history.returns) {
+    if (std::string problem = judge_return(one, cut, found); !problem.empty()) return problem;
+  }
+  if (found.has_fields) {
+    const std::string problem = judge_tubes("the setting keep", history.keeps, found.keeps, cut);
     if (!problem.empty()) return problem;
   }
   for (const Together& batch : history.batches) {

@@ -18,6 +18,16 @@ constexpr size_t jobs_aim = 40;  // Of each connection.
 constexpr size_t large_body_bytes = 1'100'000;
 // Only connection 0 uses these tubes. They hold one job each, which stays.
 constexpr std::array<std::string_view, 2> paused_tubes = {"paused", "slow"};
+// The tubes of these connections keep jobs that end.
+constexpr size_t keeping_connections = 2;
+
+std::string tube_of(size_t connection) {
+  return fmt::format("tube-{}", connection);
+}
+
+bool keeps_ended(std::string_view tube) {
+  return tube.starts_with("tube-") && tube < tube_of(keeping_connections);
+}
 
 }  // namespace
 
@@ -36,6 +46,8 @@ Status Load::open(const support::ServerProcess& server) {
     say(connections_[0], fmt::format("put 0 0 1000 1 tube:{}\r\nx", tube));
     connections_[0].put.push_back({.id = 0, .state = State::Gone});
   }
+  for (size_t index = 0; index < keeping_connections; ++index)
+    say(connections_[0], fmt::format("set-tube {} keep:86400", tube_of(index)));
   if (Status s = connections_[0].socket.send(connections_[0].lines); !s.ok()) return s;
   return read_answers(connections_[0]);
 }
@@ -141,6 +153,7 @@ void Load::choose(Connection& connection) {
   if (choice < 6) return choose_duplicate(connection);
   if (choice < 8) return choose_delete_batch(connection);
   if (choice < 12 && connection.index == 0) return choose_for_tube(connection);
+  if (choice == 12 && connection.index < keeping_connections) return choose_flush(connection);
   const auto alive =
       std::ranges::count_if(jobs, [](const Job& job) { return job.state != State::Gone; });
   const bool puts = choice < (static_cast<size_t>(alive) < jobs_aim ? 60 : 30);
@@ -153,8 +166,7 @@ void Load::choose_put(Connection& connection) {
                                             300, 510, 1000, 4096, 9000, 60'000};
   constexpr std::array<uint32_t, 6> delays = {0, 0, 0, 0, 1, long_s};
   const uint32_t delay = delays[random_() % delays.size()];
-  Job job = {.state = delay > 0 ? State::Delayed : State::Ready,
-             .tube = fmt::format("tube-{}", connection.index)};
+  Job job = {.state = delay > 0 ? State::Delayed : State::Ready, .tube = tube_of(connection.index)};
   if (delay == 1) job.state = State::Gone;  // Its state is not known later, so it is left alone.
   std::string options = " tube:" + job.tube;
   if (pick(5) == 0) {
@@ -171,7 +183,7 @@ void Load::choose_put(Connection& connection) {
 void Load::choose_put_batch(Connection& connection) {
   std::string items;
   const uint32_t count = 2 + pick(5);
-  const std::string tube = fmt::format("tube-{}", connection.index);
+  const std::string tube = tube_of(connection.index);
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t bytes = pick(200);
     items += fmt::format("{}{} 0 600 {}\r\n{}", i > 0 ? "\r\n" : "", i, bytes, body(bytes));
@@ -184,9 +196,9 @@ void Load::choose_put_batch(Connection& connection) {
 void Load::choose_delete_batch(Connection& connection) {
   std::string ids;
   for (Job& job : jobs_[connection.index]) {
-    if (job.state == State::Gone || pick(8) != 0) continue;
+    if (job.state == State::Gone || job.state == State::Ended || pick(8) != 0) continue;
     ids += fmt::format(" {}", job.id);
-    job.state = State::Gone;
+    end(job);
   }
   if (!ids.empty()) say(connection, "delete-batch" + ids);
 }
@@ -194,7 +206,7 @@ void Load::choose_delete_batch(Connection& connection) {
 // A put with a key that a job has.
 void Load::choose_duplicate(Connection& connection) {
   for (const Job& job : jobs_[connection.index]) {
-    if (job.key.empty() || job.state == State::Gone) continue;
+    if (job.key.empty() || job.state == State::Gone || job.state == State::Ended) continue;
     say(connection, fmt::format("put 0 0 10 3 tube:{} idp:{}\r\ndup", job.tube, job.key));
     return;
   }
@@ -206,7 +218,7 @@ void Load::choose_for_job(Connection& connection, Job& job) {
     case State::Ready:
       if (pick(4) == 0) {
         say(connection, fmt::format("delete {}", job.id));
-        job.state = State::Gone;
+        end(job);
         return;
       }
       say(connection, fmt::format("reserve-job {}", job.id));
@@ -223,7 +235,7 @@ void Load::choose_for_job(Connection& connection, Job& job) {
         job.state = State::Buried;
       } else {
         say(connection, fmt::format("delete {}", job.id));
-        job.state = State::Gone;
+        end(job);
       }
       return;
     case State::Buried:
@@ -242,10 +254,39 @@ void Load::choose_for_job(Connection& connection, Job& job) {
         return;
       }
       say(connection, fmt::format("delete {}", job.id));
-      job.state = State::Gone;
+      end(job);
       return;
+    case State::Ended:
+      return restore(connection, job);
     case State::Gone:
       return;
+  }
+}
+
+// One with a key does not come back, so that a key says what became of one job.
+void Load::end(Job& job) {
+  const bool comes_back = keeps_ended(job.tube) && job.key.empty();
+  job.back = job.state == State::Held ? State::Ready : job.state;
+  job.state = comes_back ? State::Ended : State::Gone;
+}
+
+// Another id is that of the job from its answer on. The old one is asked for once more at times.
+void Load::restore(Connection& connection, Job& job) {
+  say(connection, fmt::format("restore-job {}", job.id));
+  connection.put.push_back({.state = job.back, .tube = job.tube});
+  if (pick(4) == 0) say(connection, fmt::format("restore-job {}", job.id));
+  job.state = State::Gone;
+}
+
+// Those that are on their way are put before.
+void Load::choose_flush(Connection& connection) {
+  const std::string tube = tube_of(connection.index);
+  say(connection, fmt::format("flush-tube {}", tube));
+  for (std::vector<Job>* const jobs : {&jobs_[connection.index], &connection.put}) {
+    for (Job& job : *jobs) {
+      const bool is_there = job.state != State::Gone && job.state != State::Ended;
+      if (job.tube == tube && is_there) end(job);
+    }
   }
 }
 

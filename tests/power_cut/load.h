@@ -35,12 +35,13 @@ class Load {
   Status close();
 
  private:
-  enum class State : uint8_t { Ready, Held, Delayed, Buried, Gone };
+  enum class State : uint8_t { Ready, Held, Delayed, Buried, Ended, Gone };
   struct Job {
     JobId id = 0;
     State state = State::Ready;
     std::string tube = {};
     std::string key = {};
+    State back = State::Ready;  // Of one that has ended: what it is when it is put back.
   };
   struct Connection {
     support::ClientSocket socket = {};
@@ -57,6 +58,9 @@ class Load {
   void choose_duplicate(Connection& connection);
   void choose_for_job(Connection& connection, Job& job);
   void choose_for_tube(Connection& connection);
+  void choose_flush(Connection& connection);
+  void restore(Connection& connection, Job& job);
+  static void end(Job& job);
   void say(Connection& connection, std::string_view line);
   Status run_round();
   Status read_answers(Connection& connection);

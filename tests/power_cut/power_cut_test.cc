@@ -14,16 +14,19 @@
 // The load (load.h): put with bodies of 0 bytes to 1.1 MB, priority, delay of 0, 1 and 1000 s, ttr,
 // tube:, idp: with and without a cooldown, tries: and dead:; put-batch, delete-batch, delete,
 // reserve-job, release with and without a delay, bury, kick-job, kick-tube, pause-tube, set-tube
-// tries:, checkpoint; on TCP, in mode commit. Four connections have up to ten commands in flight
-// each. Six lives end with a stop or a kill; logs are switched, tables flushed and compacted.
+// tries: and keep:, flush-tube and restore-job where jobs that end are kept, checkpoint; on TCP, in
+// mode commit. Four connections have up to ten commands in flight each. Six lives end with a stop
+// or a kill; logs are switched, tables flushed and compacted.
 //
 // A start finds each job that was answered, in one state, with its body, tube, priority, delay,
 // ttr, tries, dead, key and counters (reserves, releases, buries, kicks), no deleted one and no
-// unknown one; batches whole; keys, cooldowns, pauses and settings; a next id above all that
+// unknown one; each job that has ended and is kept, with the same, or what it came back as, and
+// never both; batches whole; keys, cooldowns, pauses and settings; a next id above all that
 // clients know; and answered checkpoints, which verify.
 //
 // It is blind to: expire:, con:, backoff:, until:, and the time at which a delay, a pause or a
-// cooldown ends; timeouts and attempts; flush-tube, move-tube and set-job; a full disk; the modes
+// cooldown ends; timeouts and attempts; move-tube and set-job; ended jobs with keys that come back,
+// restore-tube, notes, and what goes because it is old or too many; a full disk; the modes
 // interval and never, whose answers promise less; clusters; tools and migrations; disks that lie or
 // damage sectors which they did not write (flip_test); writes through io_uring or a mapping, which
 // the server does not make (the recording would not be complete). Two runs of one seed do not have

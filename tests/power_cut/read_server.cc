@@ -1,3 +1,6 @@
+#include <string>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "tests/power_cut/found.h"
@@ -34,6 +37,31 @@ FoundJob found_job(std::string_view stats, std::string_view peeked) {
   return job;
 }
 
+constexpr std::string_view ended_facts = "with:tube,pri,delay,ttr,reserves,releases,buries,kicks";
+
+// The state of a job before its end is not told.
+FoundJob ended_job(const std::string& peeked) {
+  const std::string line = peeked.substr(0, peeked.find('\r'));
+  const auto fact = [&line](const std::string& name) {
+    const size_t at = line.find(" " + name + ":") + name.size() + 2;
+    return line.substr(at, line.find(' ', at) - at);
+  };
+  const auto number = [&fact](const std::string& name) {
+    return static_cast<uint32_t>(std::stoul(fact(name)));
+  };
+  return {.facts = {.exists = false,
+                    .has_ended = true,
+                    .priority = number("pri"),
+                    .delay_s = number("delay"),
+                    .reserves = number("reserves"),
+                    .releases = number("releases"),
+                    .buries = number("buries"),
+                    .kicks = number("kicks")},
+          .tube = fact("tube"),
+          .ttr_s = number("ttr"),
+          .body = std::string(support::body_in(peeked))};
+}
+
 }  // namespace
 
 Result<Found> read_server(const support::ServerProcess& server, const History& history) {
@@ -47,6 +75,9 @@ Result<Found> read_server(const support::ServerProcess& server, const History& h
     Result<std::string> peeked = client.ask(fmt::format("peek {}\r\n", id));
     if (!peeked.ok()) return peeked.take_status();
     if (stats->starts_with("OK ")) found.jobs.emplace(id, found_job(*stats, *peeked));
+    Result<std::string> ended = client.ask(fmt::format("peek-ended {} {}\r\n", id, ended_facts));
+    if (!ended.ok()) return ended.take_status();
+    if (ended->starts_with("FOUND ")) found.ended.emplace(id, ended_job(*ended));
   }
   for (const auto& [tube, pauses] : history.pauses) {
     Result<std::string> stats = client.ask(fmt::format("stats-tube {}\r\n", tube));

@@ -25,12 +25,14 @@ JobId id_of(const Named& command) {
 bool is_wide(const Command& command) {
   return std::holds_alternative<Reserve>(command) ||
          std::holds_alternative<ReserveWithTimeout>(command) ||
-         std::holds_alternative<Kick>(command);
+         std::holds_alternative<Kick>(command) || std::holds_alternative<FlushTube>(command) ||
+         std::holds_alternative<RestoreTube>(command);
 }
 
 // Whether the command may wait without a limit, so that no step can wait for its reply.
 bool is_reserve(const Command& command) {
-  return is_wide(command) && !std::holds_alternative<Kick>(command);
+  return std::holds_alternative<Reserve>(command) ||
+         std::holds_alternative<ReserveWithTimeout>(command);
 }
 
 }  // namespace
@@ -79,20 +81,46 @@ void Checker::on_command(ConnId id, Conn& conn, Command&& command, std::string_v
       if (stays) kept.keeping_jobs.push_back(job.serial);
     }
   }
-  const JobId named = std::visit([](const auto& one) { return id_of(one); }, op.command);
-  if (Job* const job = find(named)) {
+  op.named = std::visit([](const auto& one) { return id_of(one); }, op.command);
+  if (Job* const job = find(op.named)) {
     op.serial = job->serial;
     job->possible.sent(op);
   }
+  on_ending(op);
+}
+
+// What the command may end, and what it may put back.
+void Checker::on_ending(const Op& op) {
+  const Job* const job = job_of(op);
+  if (const auto* const set = std::get_if<SetTube>(&op.command)) {
+    keeping_.set_sent(*set, op.id, op.sent);
+  } else if (std::holds_alternative<Delete>(op.command) && job != nullptr) {
+    keeping_.end_sent(job->possible.tube(), op.id, op.sent, 1);
+  } else if (const auto* const flush = std::get_if<FlushTube>(&op.command)) {
+    keeping_.end_sent(flush->tube, op.id, op.sent, Keeping::any_number);
+  } else if (std::holds_alternative<RestoreJob>(op.command)) {
+    ++unknown_;
+  } else if (const auto* const restore = std::get_if<RestoreTube>(&op.command)) {
+    unknown_ += count_ended(restore->tube);
+  }
+}
+
+uint64_t Checker::count_ended(const std::string& tube) const {
+  return static_cast<uint64_t>(std::ranges::count_if(jobs_, [&tube](const Job& job) {
+    return job.possible.tube() == tube && job.possible.may_have_ended();
+  }));
 }
 
 void Checker::on_put(Op& op, const Put& put, std::string_view body) {
   op.serial = jobs_.size();
   Job& job = jobs_.emplace_back(Job{.serial = op.serial,
                                     .body = std::string(body),
+                                    .put = put,
                                     .possible = PossibleStates(put.ttr_s, op.tube)});
   if (!answers_are_durable_) job.possible.keep_past();
   job.possible.sent(op);
+  const bool may_expire = put.options && put.options->expire.nanos > 0;
+  if (may_expire) keeping_.may_expire(op.tube, op.id, op.sent + put.options->expire.nanos);
   ++unknown_;
   CHECK(by_body_.emplace(job.body, &job).second);
 }
@@ -122,6 +150,7 @@ void Checker::on_reply(Conn& conn, const wire::ClientReply& reply, Nanos now) {
 }
 
 void Checker::finish(const Op& op) {
+  keeping_.never_answered(op.id, next_op_, now_);
   if (Job* const job = job_of(op)) return job->possible.finish(op, moment());
   if (!is_wide(op.command)) return;
   for (Job& job : jobs_) {
@@ -152,6 +181,7 @@ void Checker::crashed(bool loses_unsynced, Nanos now) {
     job.gone_at = no_op;
     note(job, "the server ended");
   }
+  keeping_.crashed(loses_unsynced, next_op_, now_);
   if (loses_unsynced) pauses_.clear();
   wide_.clear();
   ops_.clear();
@@ -161,6 +191,7 @@ void Checker::crashed(bool loses_unsynced, Nanos now) {
 
 void Checker::all_durable() {
   if (answers_are_durable_) return;
+  keeping_.all_durable(next_op_);
   for (Job& job : jobs_) job.possible.all_durable();
 }
 
@@ -175,7 +206,21 @@ Checker::Job* Checker::find(JobId id) {
 }
 
 bool Checker::surely_gone(JobId id) const {
-  return by_id_.at(id)->gone_at != no_op;
+  const Job& job = *by_id_.at(id);
+  return job.gone_at != no_op || !job.possible.may_exist_as(id);
+}
+
+bool Checker::may_have_ended(JobId id) const {
+  const Job& job = *by_id_.at(id);
+  return job.gone_at == no_op && job.possible.may_have_ended_as(id);
+}
+
+std::vector<JobId> Checker::ended_ids(size_t max) const {
+  std::vector<JobId> out;
+  for (auto id = ids_.rbegin(); id != ids_.rend() && out.size() < max; ++id) {
+    if (may_have_ended(*id)) out.push_back(*id);
+  }
+  return out;
 }
 
 bool Checker::is_waiting_for_job(ConnId conn) const {
@@ -192,26 +237,31 @@ std::vector<ConnId> Checker::conns() const {
 Checker::Job* Checker::identify(const wire::ClientReply& reply) {
   const auto found = by_body_.find(reply.text);
   if (found == by_body_.end()) {
-    contradict(fmt::format("job {} comes from nowhere: nobody sent its body", reply.number));
+    contradict(fmt::format("job {} comes from nowhere: nobody sent its body of {} bytes, {:?}",
+                           reply.number, reply.text.size(), reply.text.substr(0, 60)));
     return nullptr;
   }
   return learn_id(*found->second, reply.number) ? found->second : nullptr;
 }
 
+// A job has another id only after it has come back from an end.
 bool Checker::learn_id(Job& job, JobId id) {
-  if (job.id == id) return true;
-  if (job.id != 0) {
-    contradict(job, fmt::format("has a second id {}", id));
-  } else if (!by_id_.emplace(id, &job).second) {
-    contradict(job, fmt::format("was given id {}, which job {} had", id, by_id_.at(id)->serial));
-  } else {
-    job.id = id;
-    ids_.push_back(id);
-    ids_end_ = std::max(ids_end_, id + 1);
-    --unknown_;
-    return true;
+  if (const auto known = by_id_.find(id); known != by_id_.end()) {
+    if (known->second == &job) return true;
+    contradict(job, fmt::format("was given id {}, which job {} had", id, known->second->serial));
+    return false;
   }
-  return false;
+  job.possible.advance_to(moment());
+  if (!job.possible.may_have_new_id()) {
+    contradict(job, fmt::format("has a second id {}", id));
+    return false;
+  }
+  by_id_.emplace(id, &job);
+  job.id = id;
+  ids_.push_back(id);
+  ids_end_ = std::max(ids_end_, id + 1);
+  if (unknown_ > 0) --unknown_;
+  return true;
 }
 
 void Checker::note(Job& job, std::string line) {

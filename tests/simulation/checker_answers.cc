@@ -1,6 +1,7 @@
 // The part of Checker that judges answers.
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -34,7 +35,8 @@ std::string text_of(const Op& op) {
 }
 
 std::string text_of(const wire::ClientReply& reply) {
-  return reply.is(Word::Ok) ? reply.text : describe(reply);
+  if (reply.is(Word::Ok)) return reply.text;
+  return reply.facts.empty() ? describe(reply) : describe(reply) + " " + reply.facts;
 }
 
 // Whether the reply to a command that names a job reports success.
@@ -46,7 +48,12 @@ bool is_success(const Command& command, const wire::ClientReply& reply) {
   if (std::holds_alternative<KickJob>(command)) return reply.is(Word::Kicked);
   if (std::holds_alternative<ReserveJob>(command)) return reply.is(Word::Reserved);
   if (std::holds_alternative<Peek>(command)) return reply.is(Word::Found);
-  return std::holds_alternative<StatsJob>(command) && reply.is(Word::Ok);
+  if (std::holds_alternative<NoteJob>(command)) return reply.is(Word::Noted);
+  if (std::holds_alternative<PeekEnded>(command)) return reply.is(Word::Found);
+  if (std::holds_alternative<RestoreJob>(command)) return reply.is(Word::Inserted);
+  const bool asks =
+      std::holds_alternative<StatsJob>(command) || std::holds_alternative<ListNotes>(command);
+  return asks && reply.is(Word::Ok);
 }
 
 JobState state_of(std::string_view name) {
@@ -58,7 +65,10 @@ JobState state_of(std::string_view name) {
 
 bool keeps_holding(const Command& command) {
   return std::holds_alternative<Touch>(command) || std::holds_alternative<Peek>(command) ||
-         std::holds_alternative<StatsJob>(command) || std::holds_alternative<ReserveJob>(command);
+         std::holds_alternative<StatsJob>(command) || std::holds_alternative<NoteJob>(command) ||
+         std::holds_alternative<ListNotes>(command) ||
+         std::holds_alternative<ReserveJob>(command) ||
+         std::holds_alternative<PeekEnded>(command) || std::holds_alternative<RestoreJob>(command);
 }
 
 }  // namespace
@@ -76,6 +86,8 @@ struct Checker::Answer {
   void operator()(const Touch&) const { named(); }
   void operator()(const KickJob&) const { named(); }
   void operator()(const StatsJob&) const { named(); }
+  void operator()(const NoteJob&) const { named(); }
+  void operator()(const ListNotes&) const { checker.answer_notes(op, reply); }
   void operator()(const Peek&) const { checker.answer_body(op, reply); }
   void operator()(const ReserveJob&) const { checker.answer_body(op, reply); }
   void operator()(const Reserve&) const { checker.answer_reserve(op, reply); }
@@ -87,6 +99,12 @@ struct Checker::Answer {
   void operator()(const Stats&) const { checker.answer_stats(op, reply); }
   void operator()(const PauseTube&) const { checker.answer_pause(op, reply); }
   void operator()(const StatsTube&) const { checker.answer_stats_tube(op, reply); }
+  void operator()(const RestoreJob&) const { checker.answer_restore(op, reply); }
+  void operator()(const PeekEnded&) const { checker.answer_peek_ended(op, reply); }
+  void operator()(const RestoreTube&) const { checker.answer_restore_tube(op, reply); }
+  void operator()(const FlushTube&) const { checker.answer_flush(op, reply); }
+  void operator()(const ListJobs&) const { checker.answer_list(op, reply); }
+  void operator()(const SetTube&) const { checker.answer_set(op, reply); }
   template <typename Other>
   void operator()(const Other&) const {}
 };
@@ -114,7 +132,7 @@ void Checker::answer_put(const Op& op, const wire::ClientReply& reply) {
   const bool inserted = reply.is(Word::Inserted);
   if (inserted && !learn_id(job, reply.number)) return;
   if (!inserted && job.id == 0) --unknown_;
-  answered(job, op, {.done = inserted}, reply);
+  answered(job, op, {.done = inserted, .id = inserted ? reply.number : 0}, reply);
 }
 
 void Checker::answer_named(const Op& op, const wire::ClientReply& reply, Effect effect) {
@@ -130,11 +148,29 @@ void Checker::answer_named(const Op& op, const wire::ClientReply& reply, Effect 
   if (is_stats) {
     effect.state = state_of(support::yaml_value(reply.text, "state"));
     effect.priority = static_cast<uint32_t>(support::yaml_number(reply.text, "pri"));
+    effect.was = support::yaml_number(reply.text, "restored", 0);
+    expect_put_fields(*job, reply);
+  }
+  if (std::holds_alternative<Delete>(op.command)) {
+    keeping_.end_answered(job->possible.tube(), op.id, effect.done ? 1 : 0, next_op_, now_);
   }
   const bool is_quiet_now = is_quiet(op);
   answered(*job, op, effect, reply);
   if (is_stats && is_quiet_now) narrow_by_stats_job(op, reply, *job);
-  if (!(effect.done && keeps_holding(op.command))) std::erase(conns_.at(op.conn).held, job->id);
+  if (!(effect.done && keeps_holding(op.command))) std::erase(conns_.at(op.conn).held, op.named);
+}
+
+// What a job never loses that it was put with, whatever becomes of it.
+void Checker::expect_put_fields(const Job& job, const wire::ClientReply& reply) {
+  if (support::yaml_number(reply.text, "ttr") != std::max(job.put.ttr_s, 1U))
+    return contradict(job, "has another ttr: " + reply.text);
+  if (!job.put.options) return;
+  const PutOptions& options = *job.put.options;
+  if (options.tries && support::yaml_number(reply.text, "tries") != options.tries->value)
+    contradict(job, "has other tries: " + reply.text);
+  const std::string_view key = support::yaml_value(reply.text, "idp");
+  if (options.key && key.find(options.key->key) == std::string_view::npos)
+    contradict(job, "has another key: " + reply.text);
 }
 
 void Checker::narrow_by_stats_job(const Op& op, const wire::ClientReply& reply, Job& job) {
@@ -167,9 +203,25 @@ void Checker::answer_body(const Op& op, const wire::ClientReply& reply) {
     } else if (job->serial != op.serial) {
       return contradict(*job, "was asked for by the id of another");
     }
-    if (reply.is(Word::Reserved)) conns_.at(op.conn).held.push_back(job->id);
+    if (reply.number != op.named) return contradict(*job, "is shown under another id");
+    if (reply.is(Word::Reserved)) conns_.at(op.conn).held.push_back(reply.number);
   }
-  answer_named(now_known, reply, {});
+  answer_named(now_known, reply, {.id = has_body ? reply.number : 0});
+}
+
+// The numbers say how many notes the job has had.
+void Checker::answer_notes(const Op& op, const wire::ClientReply& reply) {
+  if (!reply.is(Word::Ok)) return answer_named(op, reply, {});
+  const std::optional<std::vector<wire::ToldNote>> notes = wire::parse_notes(reply.text);
+  if (!notes) return contradict("these are no notes: " + reply.text);
+  KeptNotes shown;
+  for (const wire::ToldNote& note : *notes) {
+    if (!shown.texts.empty() && note.number != shown.had + 1)
+      return contradict("these notes do not follow each other: " + reply.text);
+    shown.had = note.number;
+    shown.texts.push_back(note.text);
+  }
+  answer_named(op, reply, {.notes = std::move(shown)});
 }
 
 void Checker::answer_reserve(const Op& op, const wire::ClientReply& reply) {
@@ -178,8 +230,8 @@ void Checker::answer_reserve(const Op& op, const wire::ClientReply& reply) {
     taken = identify(reply);
     if (taken == nullptr) return;
     if (taken->gone_at <= op.id) return contradict(*taken, "came back to " + text_of(op));
-    answered(*taken, op, {.done = true}, reply);
-    conns_.at(op.conn).held.push_back(taken->id);
+    answered(*taken, op, {.done = true, .id = reply.number}, reply);
+    conns_.at(op.conn).held.push_back(reply.number);
   } else if (!reply.is(Word::TimedOut) && !reply.is(Word::DeadlineSoon)) {
     return contradict(fmt::format("{} to {}", text_of(reply), text_of(op)));
   }
@@ -207,12 +259,14 @@ void Checker::answer_peek(const Op& op, const wire::ClientReply& reply) {
                                                                           : JobState::Delayed;
   first->possible.advance_to(moment());
   const std::vector<PossibleState> before = first->possible.candidates();
-  const bool is_possible = first->possible.keep([state](const PossibleState& candidate) {
-    return candidate.exists && candidate.state == state;
+  const bool is_possible = first->possible.keep([&](const PossibleState& candidate) {
+    return candidate.exists && candidate.state == state &&
+           first->possible.fits_id(candidate, reply.number);
   });
   if (!is_possible) {
     return contradict(*first, "cannot be shown by " + text_of(op) + ": " + describe(before[0]));
   }
+  first->possible.take_id(reply.number);
   if (state != JobState::Delayed) check_order(*first, state);
 }
 
@@ -220,14 +274,15 @@ void Checker::answer_peek(const Op& op, const wire::ClientReply& reply) {
 void Checker::check_order(Job& first, JobState state) {
   const auto& first_candidates = first.possible.candidates();
   for (Job& other : jobs_) {
-    if (&other == &first || other.gone_at != no_op || other.id == 0) continue;
+    if (&other == &first || other.gone_at != no_op) continue;
     if (other.possible.tube() != first.possible.tube()) continue;
     const auto& candidates = other.possible.advance_to(moment());
     const bool surely_before = std::ranges::all_of(candidates, [&](const PossibleState& candidate) {
       if (!candidate.exists || candidate.state != state) return false;
       return std::ranges::all_of(first_candidates, [&](const PossibleState& shown) {
         if (state == JobState::Buried) return candidate.buried.to <= shown.buried.from;
-        return std::pair(candidate.priority, other.id) < std::pair(shown.priority, first.id);
+        if (candidate.priority != shown.priority) return candidate.priority < shown.priority;
+        return candidate.id != 0 && candidate.id < shown.id;
       });
     });
     if (surely_before)
@@ -283,8 +338,8 @@ void Checker::answer_stats_tube(const Op& op, const wire::ClientReply& reply) {
   const auto found = pauses_.find(std::get<StatsTube>(op.command).tube);
   if (found == pauses_.end() || found->second.size() != 1) return;
   const Pause& pause = found->second.front();
-  if (pause.answered == 0 || std::ranges::none_of(pause.keeping_jobs, [this](size_t serial) {
-        return jobs_[serial].possible.surely_exists();
+  if (pause.answered == 0 || std::ranges::none_of(pause.keeping_jobs, [&](size_t serial) {
+        return jobs_[serial].possible.surely_exists_since(pause.op);
       }))
     return;
   const Nanos left =

@@ -1,10 +1,12 @@
 #include "tests/simulation/clients.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "engine/types/check.h"
 #include "wire/client.h"
 
 namespace perennial::simulation {
@@ -12,14 +14,24 @@ namespace {
 
 // The weight of each kind of command, in the order of Clients::command. The first ones are never
 // switched off.
-constexpr std::array<uint32_t, 20> usual_weights = {30, 22, 14, 10, 10, 3, 4, 4, 6, 5,
-                                                    4,  3,  4,  3,  3,  3, 5, 2, 2, 1};
+constexpr std::array<uint32_t, 28> usual_weights = {30, 22, 14, 10, 10, 3, 4, 4, 6, 5, 4, 3, 4, 3,
+                                                    3,  3,  5,  2,  2,  6, 4, 4, 3, 9, 4, 4, 3, 1};
 constexpr size_t always_on = 5;
 constexpr std::array<std::string_view, 3> tubes = {"default", "north", "south"};
 // An id that no put can receive during a run.
 constexpr JobId nobodys_id = 1'000'000'000;
 // The number of deleted ids that an audit looks up again.
 constexpr size_t gone_audited = 30;
+
+// What the checker knows of a job that has ended.
+JobFacts ended_facts() {
+  JobFacts facts;
+  for (const JobFact fact : {JobFact::Priority, JobFact::Ttr, JobFact::Tries, JobFact::Key,
+                             JobFact::Notes, JobFact::Ended}) {
+    CHECK(facts.add(fact));
+  }
+  return facts;
+}
 
 }  // namespace
 
@@ -88,6 +100,24 @@ Command Clients::command(const Checker& checker, ConnId conn, std::string& body)
       return Watch{tube()};
     case 18:
       return Stats{};
+    case 19:
+      return note(below(3) == 0 ? any_id(checker) : held);
+    case 20:
+      return ListNotes{any_id(checker)};
+    case 21:
+      return keep(tube());
+    case 22:
+      return FlushTube{tube()};
+    case 23:
+      // At times the job that somebody has just asked back.
+      if (restored_ == 0 || below(3) > 0) restored_ = ended_id(checker);
+      return RestoreJob{restored_};
+    case 24:
+      return restore_tube();
+    case 25:
+      return PeekEnded{.id = ended_id(checker), .with = ended_facts()};
+    case 26:
+      return ListJobs{.tube = tube(), .states = {.are_ended = true}, .count = {list_count_max}};
     default:
       return Ignore{tube()};
   }
@@ -100,7 +130,50 @@ std::string Clients::put(const Checker& checker, Put& put) {
          .delay_s = below(4) == 0 ? delay() : 0,
          .ttr_s = static_cast<uint32_t>(below(3) == 0 ? 1 + below(3) : 1000),
          .body_bytes = static_cast<uint32_t>(body.size())};
+  if (below(3) > 0) return body;
+  // No job is buried for its tries, and no key is sent twice.
+  PutOptions& options = put.options.make();
+  options.tries = TriesOption{1000};
+  if (below(2) == 0) {
+    options.key = KeyOption{.key = fmt::format("k{:x}.{}", salt_, checker.job_count()),
+                            .seconds = static_cast<uint32_t>(below(3) * 5)};
+  }
+  if (below(2) == 0) options.expire.nanos = (below(2) == 0 ? 2 : 500) * nanos_per_second;
   return body;
+}
+
+// Both settings, so that the last command says what is in force.
+SetTube Clients::keep(std::string name) {
+  SetTube set{.tube = std::move(name)};
+  set.keep.given = set.keep_max.given = true;
+  constexpr std::array<uint32_t, 4> seconds = {2, 100, 5000, 5000};
+  if (below(5) == 0) return set;
+  if (below(4) > 0)
+    set.keep.value = PositiveDuration{{seconds[below(seconds.size())] * nanos_per_second}};
+  if (!set.keep.value || below(4) == 0) set.keep_max.value = CountOption{1 + below(6)};
+  return set;
+}
+
+RestoreTube Clients::restore_tube() {
+  RestoreTube restore{.tube = tube()};
+  if (below(3) == 0) restore.since.nanos = static_cast<Nanos>(1 + below(10)) * nanos_per_second;
+  if (below(3) > 0) restore.how = {JobEnd::Deleted, JobEnd::Flushed};
+  if (below(4) == 0) restore.how = {JobEnd::Expired};
+  return restore;
+}
+
+// Returns mostly a job that may have ended.
+JobId Clients::ended_id(const Checker& checker) {
+  const std::vector<JobId> ids = checker.ended_ids(12);
+  if (ids.empty() || below(6) == 0) return any_id(checker);
+  return ids[below(ids.size())];
+}
+
+// No text is sent twice, so that a note in an answer is one of a certain command.
+NoteJob Clients::note(JobId id) {
+  std::string text = fmt::format("{:x}:{}", salt_, ++notes_);
+  if (below(3) == 0) text.append(below(below(8) == 0 ? 3000 : 120), '\n');
+  return {.id = id, .bytes = static_cast<uint32_t>(text.size()), .text = std::move(text)};
 }
 
 // Returns mostly one of the newest ids, whose jobs mostly exist.
@@ -131,9 +204,14 @@ std::vector<std::string> Clients::audit(const Checker& checker) {
   const std::vector<JobId>& ids = checker.ids();
   for (size_t i = 0; i < ids.size(); ++i) {
     const bool is_gone = checker.surely_gone(ids[i]);
+    if (checker.may_have_ended(ids[i])) {
+      wire::append_command(out.emplace_back(), PeekEnded{.id = ids[i], .with = ended_facts()});
+      out.push_back(fmt::format("list-notes {}\r\n", ids[i]));
+    }
     if (is_gone && i + gone_audited < ids.size()) continue;
     out.push_back(fmt::format("peek {}\r\n", ids[i]));
     if (!is_gone) out.push_back(fmt::format("stats-job {}\r\n", ids[i]));
+    if (!is_gone) out.push_back(fmt::format("list-notes {}\r\n", ids[i]));
   }
   // The ids that unanswered puts may have received, and one more.
   const JobId from = ids.empty() ? 1 : *std::ranges::max_element(ids) + 1;
@@ -142,6 +220,7 @@ std::vector<std::string> Clients::audit(const Checker& checker) {
   out.emplace_back("stats\r\n");
   for (const std::string_view name : tubes) {
     out.push_back(fmt::format("stats-tube {}\r\n", name));
+    out.push_back(fmt::format("list-jobs {} state:ended count:1000\r\n", name));
     out.push_back(fmt::format("use {}\r\n", name));
     out.emplace_back("peek-ready\r\n");
     out.emplace_back("peek-buried\r\n");

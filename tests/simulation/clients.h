@@ -22,11 +22,15 @@ class Clients {
   std::vector<std::string> audit(const Checker& checker);
 
  private:
-  static constexpr size_t kinds = 20;
+  static constexpr size_t kinds = 28;
 
   uint64_t below(uint64_t bound) { return random_() % bound; }
   Command command(const Checker& checker, ConnId conn, std::string& body);
   std::string put(const Checker& checker, Put& put);
+  NoteJob note(JobId id);
+  SetTube keep(std::string name);
+  RestoreTube restore_tube();
+  JobId ended_id(const Checker& checker);
   JobId any_id(const Checker& checker);
   JobId held_id(const Checker& checker, ConnId conn);
   std::string tube();
@@ -35,6 +39,8 @@ class Clients {
   std::mt19937_64 random_;
   std::array<uint32_t, kinds> weights_{};
   uint64_t salt_;
+  uint64_t notes_ = 0;  // How many were sent.
+  JobId restored_ = 0;  // What the last restore-job named.
 };
 
 }  // namespace perennial::simulation

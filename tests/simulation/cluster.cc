@@ -67,6 +67,7 @@ store::cluster::Node::Events Replica::events() {
       fault_ = fmt::format("elected at {} with {}", last, directory_.rows.last_index());
     }
     epoch_ = epoch;
+    cluster_.on_elected(epoch);
   };
   events.committed = [this](BatchIndex index) {
     if (!sent_ || sent_->index() != index) fault_ = fmt::format("{} is committed", index);
@@ -86,7 +87,7 @@ store::cluster::Node::Events Replica::events() {
   events.repair = [](const std::string&) {};
   events.abstains = [](store::cluster::Election::Abstention) {};
   events.waits = [](std::optional<store::etcd::CallError>) {};
-  events.reads_notes = [](bool) {};
+  events.reads_batches = [](uint8_t) {};
   events.alarms = [](const store::cluster::EtcdAlarms&) {};
   events.settings_differ = [](const std::vector<std::string>&) {};
   events.clock = [](const store::cluster::WallClock&) {};
@@ -243,7 +244,9 @@ std::shared_ptr<Replica> Cluster::wait_for_leader() {
     start_ended();
     if (!fault().empty()) return nullptr;
     for (const auto& replica : replicas_) {
-      if (replica->leads() && !replica->is_paused() && !replica->is_retired()) return replica;
+      if (replica->leads(newest_epoch_) && !replica->is_paused() && !replica->is_retired()) {
+        return replica;
+      }
     }
     time_.run_for(second);
     for (const auto& replica : replicas_) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,10 @@ class Replica final : public Disk {
   Done finish() override;
   Done look() override;
   Result<Body> body(JobId id) override { return directory_.rows.body(id); }
+  Result<std::vector<Note>> notes(JobId id) override { return directory_.rows.notes(id); }
+  Result<core::EndedResult> ended(const core::EndedRead& read) override {
+    return directory_.rows.ended(read);
+  }
   bool may_answer() override;
   // Gives up the lead.
   Status close(JobId next_id) override;
@@ -66,6 +71,9 @@ class Replica final : public Disk {
   void cut_power();
 
   bool leads() const { return epoch_ != 0 && !is_over_; }
+  // The same, and nobody was elected after it. Where leases do not hold, one that was overtaken
+  // learns of it late, and its rows are those of the past.
+  bool leads(uint64_t newest_epoch) const { return leads() && epoch_ == newest_epoch; }
   bool is_retired() const { return is_retired_; }
   // The process has ended by itself, or was killed.
   bool has_ended() const { return is_over_; }
@@ -96,13 +104,15 @@ class Cluster {
  public:
   Cluster(uint64_t seed, ClusterBug bug);
 
-  // Lets time pass until a node leads, and starts again what has ended. Null: there is a fault, or
-  // none leads within ten minutes.
+  // Lets time pass until the newest leader can serve, and starts again what has ended. Null: there
+  // is a fault, or none leads within ten minutes.
   std::shared_ptr<Replica> wait_for_leader();
   // At times something happens to a node that does not lead: it is killed, loses power, stands
   // still or goes on.
   void act();
   void pass(Nanos time) { time_.run_for(time); }
+  // A node leads from this epoch on.
+  void on_elected(uint64_t epoch) { newest_epoch_ = std::max(newest_epoch_, epoch); }
   // Everything works again, and all nodes have got to the end of the log. Returns what is wrong.
   std::string catch_up();
   // The first law that a node saw broken; empty: none.
@@ -126,6 +136,7 @@ class Cluster {
   support::VirtualTime time_;
   support::FakeEtcd etcd_;
   const ClusterBug bug_;
+  uint64_t newest_epoch_ = 0;
   std::array<std::unique_ptr<Replica::Directory>, node_count> directories_;
   // A server may still hold the former process of a node.
   std::array<std::shared_ptr<Replica>, node_count> replicas_;

@@ -3,9 +3,11 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/perenniald/core/ended/ended_read.h"
 #include "engine/types/basic.h"
 #include "engine/types/body.h"
 #include "engine/types/image.h"
+#include "engine/types/note.h"
 #include "engine/types/status.h"
 #include "store/batch/batch.h"
 #include "store/store.h"
@@ -38,6 +40,10 @@ class Disk {
   // Returns what has become durable meanwhile, without waiting.
   virtual Done look() = 0;
   virtual Result<Body> body(JobId id) = 0;
+  // The notes of a job, oldest first.
+  virtual Result<std::vector<Note>> notes(JobId id) = 0;
+  // What core wants to know of jobs that have ended.
+  virtual Result<core::EndedResult> ended(const core::EndedRead& read) = 0;
   // Whether answers may leave the server: not when another one may serve already.
   virtual bool may_answer() { return true; }
   // Stops cleanly.

@@ -76,6 +76,8 @@ std::string text_of(const engine::Image& image) {
   for (const auto& [tube, settings] : image.settings) {
     fmt::format_to(out, "settings {} {}\n", tube, hex(store::encode({tube, settings})));
   }
+  for (const auto& [tube, span] : image.ended)
+    fmt::format_to(out, "ended {} from {} below {}\n", tube, span.first, span.next);
   return text;
 }
 

@@ -1,8 +1,12 @@
 #include "tests/simulation/model_disk.h"
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
+
+#include "store/format/format.h"
 
 namespace perennial::simulation {
 namespace {
@@ -29,7 +33,8 @@ Result<engine::Image> ModelDisk::check_and_read() const {
                       .tubes = durable_.tubes,
                       .pauses = durable_.pauses,
                       .keys = durable_.keys,
-                      .settings = durable_.settings};
+                      .settings = durable_.settings,
+                      .ended = durable_.spans};
   for (const auto& family : durable_.families) {
     for (const auto& [id, row] : family) {
       if (!image.jobs.emplace(id, row).second) return damaged(fmt::format("job {} twice", id));
@@ -37,8 +42,55 @@ Result<engine::Image> ModelDisk::check_and_read() const {
       if (!image.tubes.contains(row.tube)) return damaged(fmt::format("job {} has no tube", id));
     }
   }
-  if (durable_.bodies.size() != image.jobs.size()) return damaged("a body has no job");
+  if (Status checked = check_ended(durable_, image); !checked.ok()) return checked;
+  if (durable_.bodies.size() != image.jobs.size() + durable_.ended.size())
+    return damaged("a body has no job");
+  if (Status checked = check_notes(durable_, image); !checked.ok()) return checked;
   return image;
+}
+
+// An ended job is no job, and is in its place, which is among those of its tube.
+Status ModelDisk::check_ended(const Content& content, const engine::Image& image) {
+  for (const auto& [id, job] : content.ended) {
+    if (image.jobs.contains(id)) return damaged(fmt::format("job {} has ended and is there", id));
+    if (!content.bodies.contains(id)) return damaged(fmt::format("ended job {} has no body", id));
+    const auto order = content.ended_order.find({job.tube, job.place});
+    if (order == content.ended_order.end() || order->second != id)
+      return damaged(fmt::format("ended job {} is not in its place", id));
+    const auto span = content.spans.find(job.tube);
+    const bool is_in_span = span != content.spans.end() && span->second.first <= job.place &&
+                            job.place < span->second.next;
+    if (!is_in_span) return damaged(fmt::format("ended job {} is in a place that is not used", id));
+  }
+  if (content.ended.size() != content.ended_order.size()) return damaged("a place has no job");
+  return {};
+}
+
+// A job has the notes that its row counts, and no notes are of a job that is gone.
+Status ModelDisk::check_notes(const Content& content, const engine::Image& image) {
+  for (const auto& [id, notes] : content.notes) {
+    const auto job = image.jobs.find(id);
+    const auto ended = content.ended.find(id);
+    const JobRow* const row = job != image.jobs.end()        ? &job->second
+                              : ended != content.ended.end() ? &ended->second.row
+                                                             : nullptr;
+    const uint32_t had = row != nullptr && row->fields ? row->fields->notes : 0;
+    for (const auto& [place, note] : notes) {
+      if (!store::is_kept(note.number, had))
+        return damaged(fmt::format("note {} of job {}, which had {}", note.number, id, had));
+    }
+    if (notes.size() != notes_kept(had))
+      return damaged(fmt::format("job {} had {} notes, and has {}", id, had, notes.size()));
+  }
+  for (const auto& [id, row] : image.jobs) {
+    if (row.fields && row.fields->notes > 0 && !content.notes.contains(id))
+      return damaged(fmt::format("job {} has no notes", id));
+  }
+  for (const auto& [id, job] : content.ended) {
+    if (job.row.fields && job.row.fields->notes > 0 && !content.notes.contains(id))
+      return damaged(fmt::format("ended job {} has no notes", id));
+  }
+  return {};
 }
 
 void ModelDisk::submit(store::Batch&& batch) {
@@ -49,6 +101,9 @@ void ModelDisk::submit(store::Batch&& batch) {
               .bodies = {},
               .metas = {batch.metas().begin(), batch.metas().end()},
               .keys = {batch.keys().begin(), batch.keys().end()},
+              .notes = {batch.notes().begin(), batch.notes().end()},
+              .gone = {batch.gone().begin(), batch.gone().end()},
+              .spans = batch.spans(),
               .must_sync = batch.must_sync()};
   for (const store::JobEffect& effect : batch.jobs()) write.bodies.emplace_back(effect.body);
   writing_.emplace(std::move(write));
@@ -79,6 +134,76 @@ Result<Body> ModelDisk::body(JobId id) {
   const auto found = written_.bodies.find(id);
   if (found == written_.bodies.end()) return Status(StatusCode::NotFound, "no such body");
   return Body(found->second);
+}
+
+Result<std::vector<Note>> ModelDisk::notes(JobId id) {
+  std::vector<Note> out;
+  const auto found = written_.notes.find(id);
+  if (found == written_.notes.end()) return out;
+  for (const auto& [place, note] : found->second) out.push_back(note);
+  std::ranges::sort(out, {}, &Note::number);
+  return out;
+}
+
+store::EndedFound ModelDisk::found(const EndedJob& job, bool with_body, bool with_notes) const {
+  store::EndedFound out{.job = job};
+  const JobId id = job.row.id;
+  const auto body = written_.bodies.find(id);
+  if (with_body && body != written_.bodies.end()) out.body = Body(body->second);
+  const auto notes = written_.notes.find(id);
+  if (!with_notes || notes == written_.notes.end()) return out;
+  for (const auto& [place, note] : notes->second) out.notes.push_back(note);
+  std::ranges::sort(out.notes, {}, &Note::number);
+  return out;
+}
+
+store::EndedPage ModelDisk::page(const store::EndedQuery& query) const {
+  store::EndedPage page{.is_end = true};
+  std::vector<const EndedJob*> jobs;
+  for (const auto& [place, id] : written_.ended_order) {
+    const auto job = written_.ended.find(id);
+    if (place.first == query.tube && job != written_.ended.end()) jobs.push_back(&job->second);
+  }
+  if (query.newest_first) std::ranges::reverse(jobs);
+  uint64_t bytes = 0;
+  for (const EndedJob* const job : jobs) {
+    const bool is_behind =
+        query.newest_first ? query.from == 0 || job->place < query.from : job->place >= query.from;
+    if (!is_behind || job->at < query.since) continue;
+    bytes += query.with_bodies ? job->row.body_bytes : 0;
+    const bool is_full = page.jobs.size() == query.jobs_max ||
+                         (query.with_bodies && !page.jobs.empty() && bytes > query.bytes_max);
+    page.is_end = !is_full;
+    if (is_full) break;
+    page.jobs.push_back(found(*job, query.with_bodies, query.with_notes));
+    page.next_place = query.newest_first ? job->place : job->place + 1;
+  }
+  return page;
+}
+
+std::vector<core::EndedPlace> ModelDisk::places(const core::EndedPlacesRead& read) const {
+  std::vector<core::EndedPlace> out;
+  for (const auto& [place, id] : written_.ended_order) {
+    const bool is_asked =
+        place.first == read.tube && place.second >= read.first && out.size() < read.count;
+    const auto job = written_.ended.find(id);
+    if (!is_asked || job == written_.ended.end()) continue;
+    const auto& fields = job->second.row.fields;
+    out.push_back({place.second, id, job->second.at, fields ? notes_kept(fields->notes) : 0});
+  }
+  return out;
+}
+
+Result<core::EndedResult> ModelDisk::ended(const core::EndedRead& read) {
+  if (const auto* const query = std::get_if<store::EndedQuery>(&read.what)) {
+    return core::EndedResult(page(*query));
+  }
+  if (const auto* const span = std::get_if<core::EndedPlacesRead>(&read.what)) {
+    return core::EndedResult(places(*span));
+  }
+  const auto job = written_.ended.find(std::get<core::EndedJobRead>(read.what).id);
+  if (job == written_.ended.end()) return core::EndedResult(std::optional<store::EndedFound>());
+  return core::EndedResult(std::optional(found(job->second, true, true)));
 }
 
 Status ModelDisk::close(JobId next_id) {
@@ -119,8 +244,9 @@ void ModelDisk::apply(Content& content, const Write& write) {
     };
     if (effect.before) family(*effect.before).erase(effect.id);
     if (effect.after) family(effect.after->state).insert_or_assign(effect.id, *effect.after);
-    if (!effect.before && effect.after) content.bodies[effect.id] = write.bodies[i];
-    if (effect.before && !effect.after) content.bodies.erase(effect.id);
+    const bool stays = effect.after || effect.ended;
+    if (!effect.before && stays) content.bodies[effect.id] = write.bodies[i];
+    if (effect.before && !stays) content.bodies.erase(effect.id);
   }
   struct Meta {
     Content& content;
@@ -148,8 +274,39 @@ void ModelDisk::apply(Content& content, const Write& write) {
   };
   for (const store::MetaEffect& meta : write.metas) std::visit(Meta{content}, meta);
   for (const store::KeyEffect& key : write.keys) std::visit(Key{content}, key);
+  apply_notes(content, write);
+  apply_ended(content, write);
   content.index = write.index;
   content.now = write.now;
+}
+
+// Those that go first: a place may be used again in the batch.
+void ModelDisk::apply_ended(Content& content, const Write& write) {
+  for (const EndedGone& gone : write.gone) {
+    content.ended.erase(gone.job);
+    content.ended_order.erase({gone.tube, gone.place});
+    content.bodies.erase(gone.job);
+    content.notes.erase(gone.job);
+  }
+  for (const store::JobEffect& effect : write.jobs) {
+    if (!effect.ended) continue;
+    content.ended[effect.id] = *effect.ended;
+    content.ended_order[{effect.ended->tube, effect.ended->place}] = effect.id;
+  }
+  for (const auto& [tube, span] : write.spans) {
+    content.spans[tube] = span;
+    if (span.empty()) content.spans.erase(tube);
+  }
+}
+
+void ModelDisk::apply_notes(Content& content, const Write& write) {
+  for (const store::NoteEffect& effect : write.notes) {
+    if (const auto* const stored = std::get_if<NoteStored>(&effect)) {
+      content.notes[stored->job][place_of_note(stored->note.number)] = stored->note;
+    } else {
+      content.notes.erase(std::get<NotesRemoved>(effect).job);
+    }
+  }
 }
 
 }  // namespace perennial::simulation

@@ -25,6 +25,8 @@ class ModelDisk : public Disk {
   Done finish() override;
   Done look() override;
   Result<Body> body(JobId id) override;
+  Result<std::vector<Note>> notes(JobId id) override;
+  Result<core::EndedResult> ended(const core::EndedRead& read) override;
   Status close(JobId next_id) override;
 
   // The process ends. What it has written stays. A batch that was being written is kept or lost as
@@ -46,20 +48,34 @@ class ModelDisk : public Disk {
     std::vector<std::string> bodies;
     std::vector<store::MetaEffect> metas;
     std::vector<store::KeyEffect> keys;
+    std::vector<store::NoteEffect> notes;
+    std::vector<EndedGone> gone;
+    std::map<std::string, EndedSpan> spans;
     bool must_sync;
   };
   struct Content {
     std::array<std::map<JobId, JobRow>, 4> families;
     std::map<JobId, std::string> bodies;
+    std::map<JobId, std::map<uint32_t, Note>> notes;  // By place.
     std::map<TubeId, std::string> tubes;
     std::map<TubeId, std::pair<Nanos, Nanos>> pauses;
     std::map<std::pair<std::string, std::string>, KeyStored> keys;
     std::map<std::string, TubeSettings> settings;
+    std::map<JobId, EndedJob> ended;
+    std::map<std::pair<std::string, uint64_t>, JobId> ended_order;  // By tube and place.
+    std::map<std::string, EndedSpan> spans;                         // None is empty.
     JobId next_id = 1;
     BatchIndex index = 0;
     Nanos now = 0;
   };
   static void apply(Content& content, const Write& write);
+  static void apply_notes(Content& content, const Write& write);
+  static void apply_ended(Content& content, const Write& write);
+  static Status check_notes(const Content& content, const engine::Image& image);
+  static Status check_ended(const Content& content, const engine::Image& image);
+  store::EndedFound found(const EndedJob& job, bool with_body, bool with_notes) const;
+  store::EndedPage page(const store::EndedQuery& query) const;
+  std::vector<core::EndedPlace> places(const core::EndedPlacesRead& read) const;
   Result<engine::Image> check_and_read() const;
   void sync();
 

@@ -1,5 +1,16 @@
 // P1 to P4 on the model of a store: whatever clients do and however a server ends, the next server
 // holds what clients were answered.
+//
+// The load (clients.cc) has put with priority, delay, ttr, tries:, idp: and expire:, all ways to
+// take and give back a job, kicks, pauses, notes, and jobs that end: set-tube with keep: and
+// keep-max:, delete, flush-tube, expiry, peek-ended, list-jobs state:ended, restore-job, also of
+// the same job by several clients, and restore-tube with since: and how:. What core reads of ended
+// jobs comes back at once, late, or late and read late. Times: some milliseconds to a thousand
+// seconds, and up to two between two servers. The door is core, as it is for clients of TCP.
+//
+// Blind to: con:, backoff:, until:, dead:, match: and the batches; keys of which two jobs wish the
+// same; attempts and the counters of jobs; move-tube, kick-tube and set-job; users; HTTP; a disk
+// that is short of space, while which nothing is kept (tests/disk_full); and damage.
 
 #include <gtest/gtest.h>
 

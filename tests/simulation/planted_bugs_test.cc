@@ -43,7 +43,12 @@ INSTANTIATE_TEST_SUITE_P(Simulation, PlantedBug,
                                          BugCase{"ReusesIds", Bug::ReusesIds},
                                          BugCase{"ForgetsPriority", Bug::ForgetsPriority},
                                          BugCase{"HandsOutTwice", Bug::HandsOutTwice},
-                                         BugCase{"ForgetsFirstBefore", Bug::ForgetsFirstBefore}),
+                                         BugCase{"ForgetsFirstBefore", Bug::ForgetsFirstBefore},
+                                         BugCase{"MixesNotesUp", Bug::MixesNotesUp},
+                                         BugCase{"LosesEnds", Bug::LosesEnds},
+                                         BugCase{"LeavesRestored", Bug::LeavesRestored},
+                                         BugCase{"EndsAsPut", Bug::EndsAsPut},
+                                         BugCase{"ReadsStaleEnds", Bug::ReadsStaleEnds}),
                          [](const auto& one) { return one.param.name; });
 
 }  // namespace

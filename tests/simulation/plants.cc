@@ -1,9 +1,20 @@
 #include "tests/simulation/plants.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <variant>
 
 namespace perennial::simulation {
+namespace {
+
+store::EndedFound copy_of(const store::EndedFound& found) {
+  store::EndedFound copy{.job = found.job, .body = {}, .notes = found.notes};
+  if (found.body) copy.body = Body(found.body->view());
+  return copy;
+}
+
+}  // namespace
 
 Result<Disk::Found> BuggyDisk::open() {
   submitted_ = 0;
@@ -36,23 +47,65 @@ store::Batch BuggyDisk::spoil(const store::Batch& batch) {
   }
   for (store::JobEffect effect : batch.jobs()) {
     spoil(effect);
-    if (!effect.before && !effect.after) continue;
-    out.add(JobMoved{.id = effect.id,
-                     .before = effect.before,
-                     .after = effect.after,
-                     .promised = batch.promised()},
-            effect.body);
+    add(out, effect, batch);
   }
+  for (store::NoteEffect note : batch.notes()) {
+    auto* const stored = std::get_if<NoteStored>(&note);
+    if (bug_ == Bug::MixesNotesUp && stored != nullptr) std::swap(stored->note.text, last_text_);
+    std::visit([&out](const auto& one) { out.add(Transition(one)); }, note);
+  }
+  for (EndedGone gone : batch.gone()) {
+    gone.span = batch.spans().at(gone.tube);
+    if (bug_ != Bug::LeavesRestored) out.add(Transition(gone));
+  }
+  for (const auto& [tube, span] : batch.spans()) out.add(Transition(EndedTrimmed{tube, span}));
   out.seal(batch.place());
   return out;
 }
 
+// One that was put and has ended in the same batch was there in between.
+void BuggyDisk::add(store::Batch& out, const store::JobEffect& effect,
+                    const store::Batch& batch) const {
+  const bool is_kept = effect.ended && bug_ != Bug::LosesEnds;
+  if (!effect.before && !effect.after && !is_kept) return;
+  JobMoved moved = {.id = effect.id,
+                    .before = effect.before,
+                    .after = effect.after,
+                    .promised = batch.promised()};
+  if (is_kept && !effect.before) {
+    moved.after = effect.ended->row;
+    out.add(moved, effect.body);
+    moved.before = std::exchange(moved.after, std::nullopt)->state;
+    out.add(moved);
+  } else {
+    out.add(moved, effect.body);
+  }
+  if (is_kept) out.add(JobEnded{*effect.ended, batch.spans().at(effect.ended->tube)});
+}
+
+Result<core::EndedResult> BuggyDisk::ended(const core::EndedRead& read) {
+  const auto* const job = std::get_if<core::EndedJobRead>(&read.what);
+  if (bug_ != Bug::ReadsStaleEnds || job == nullptr) return disk_.ended(read);
+  const auto known = read_ends_.find(job->id);
+  if (known != read_ends_.end()) return core::EndedResult(std::optional(copy_of(known->second)));
+  Result<core::EndedResult> result = disk_.ended(read);
+  if (!result.ok()) return result;
+  const auto& found = std::get<std::optional<store::EndedFound>>(*result);
+  if (found) read_ends_.emplace(job->id, copy_of(*found));
+  return result;
+}
+
 void BuggyDisk::spoil(store::JobEffect& effect) {
   const bool moves = effect.before && effect.after && *effect.before != effect.after->state;
-  const bool ends = effect.before && !effect.after;
+  const bool ends = effect.before && !effect.after && !effect.ended;
   if (bug_ == Bug::ForgetsPriority && effect.after) {
     const auto kept = priorities_.emplace(effect.id, effect.after->priority).first;
     effect.after->priority = kept->second;
+  }
+  if (bug_ == Bug::EndsAsPut) {
+    if (effect.after) priorities_.emplace(effect.id, effect.after->priority);
+    const auto put = priorities_.find(effect.id);
+    if (effect.ended && put != priorities_.end()) effect.ended->row.priority = put->second;
   }
   if (!effect.before && effect.after) bodies_[effect.id] = effect.body;
   if (bug_ == Bug::KeepsDeletedRow && ends) effect.before.reset();

@@ -15,6 +15,25 @@ core::Options with_facts(core::Options options) {
   return options;
 }
 
+// As a start gives it what was found.
+Status give(const engine::Image& image, Nanos now, engine::Engine& engine) {
+  Status status;
+  const auto take = [&status](Status each) {
+    if (status.ok()) status = std::move(each);
+  };
+  for (const auto& [id, name] : image.tubes) take(engine.restore_tube(id, name));
+  for (const auto& [id, pause] : image.pauses) {
+    take(engine.restore_pause({id, pause.first, pause.second}, now));
+  }
+  for (const auto& [tube, settings] : image.settings) {
+    take(engine.restore_settings({tube, settings}));
+  }
+  for (const auto& [tube, span] : image.ended) take(engine.restore_ended(tube, span));
+  for (const auto& [id, row] : image.jobs) take(engine.restore_job(row, now));
+  for (const auto& [name, key] : image.keys) take(engine.restore_key(key, now));
+  return status;
+}
+
 }  // namespace
 
 Server::Server(core::Options options, Disk& disk, History& history, Nanos now)
@@ -35,27 +54,27 @@ Status Server::start() {
                 .now = now_,
                 .index = found->opening.last_index,
                 .bytes = text_of(found->image)});
-  restore(*found);
+  if (Status restored = restore(*found); !restored.ok()) return restored;
   while (!core_->is_caught_up(now_)) core_->on_timer(now_);
   pump();
   return {};
 }
 
-void Server::restore(const Disk::Found& found) {
+Status Server::restore(const Disk::Found& found) {
   now_ = std::max(now_, found.opening.last_now);
-  engine::Engine& engine = core_->engine();
-  for (const auto& [id, name] : found.image.tubes) CHECK(engine.restore_tube(id, name).ok());
-  for (const auto& [id, pause] : found.image.pauses) {
-    CHECK(engine.restore_pause({id, pause.first, pause.second}, now_).ok());
+  // An engine of its own tells first whether it takes what was found: with a planted bug it may
+  // not, and core would end the process.
+  engine::Engine probe{engine::Limits()};
+  engine::Output output;
+  if (Status given = give(found.image, now_, probe); !given.ok()) return given;
+  if (Status done = probe.finish_restore(found.opening.next_id, now_, output); !done.ok()) {
+    return done;
   }
-  for (const auto& [tube, settings] : found.image.settings) {
-    CHECK(engine.restore_settings({tube, settings}).ok());
-  }
-  for (const auto& [id, row] : found.image.jobs) CHECK(engine.restore_job(row, now_).ok());
-  for (const auto& [name, key] : found.image.keys) CHECK(engine.restore_key(key, now_).ok());
+  CHECK(give(found.image, now_, core_->engine()).ok());
   image_ = found.image;
   reply_index_ = durable_ = answers_durable_ = found.opening.last_index;
   core_->resume(found.opening.epoch, found.opening.last_index, found.opening.next_id, now_);
+  return {};
 }
 
 void Server::open(ConnId conn) {
@@ -129,6 +148,10 @@ void Server::fold(const store::Batch& batch) {
       image_.jobs.erase(effect.id);
     }
   }
+  for (const auto& [tube, span] : batch.spans()) {
+    image_.ended[tube] = span;
+    if (span.empty()) image_.ended.erase(tube);
+  }
 }
 
 void Server::finish_commit() {
@@ -136,12 +159,14 @@ void Server::finish_commit() {
   take(disk_.finish());
   committing_ = false;
   if (!failure_.ok()) return;
+  serve_ended_reads(true);
   pump();
   check_memory();
 }
 
 void Server::look() {
   take(disk_.look());
+  serve_ended_reads(true);
   pump();
 }
 
@@ -177,7 +202,10 @@ void Server::run_until_idle() {
   for (bool again = true; again;) {
     finish_commit();
     begin_commit();
-    again = committing_;
+    serve_ended_reads(true);
+    pump();
+    const bool has_more = !late_reads_.empty() || core_->batch_due(now_);
+    again = committing_ || (failure_.ok() && has_more);
   }
 }
 
@@ -205,6 +233,35 @@ void Server::serve_reads() {
     if (is_io) failure_ = body.status();
     if (is_io) return;
     core_->on_body(read.job, std::move(body), now_);
+  }
+  for (const core::NoteRead& read : core_->take_note_reads()) {
+    Result<std::vector<Note>> notes = disk_.notes(read.job);
+    const bool is_io = !notes.ok() && notes.status().code() == StatusCode::Io;
+    if (is_io) failure_ = notes.status();
+    if (is_io) return;
+    core_->on_notes(read.ticket, std::move(notes));
+  }
+  for (core::EndedRead& read : core_->take_ended_reads()) {
+    late_reads_.push_back({.read = std::move(read), .result = {}});
+    serve_ended_reads(late_reads_.back().read.ticket % 3 == 0);
+  }
+}
+
+// The pool of a server reads them off the loop: a third of them at once here, a third is read at
+// once and comes back late, and the others are read late. Their order stays.
+void Server::serve_ended_reads(bool at_once) {
+  for (LateRead& late : late_reads_) {
+    const bool is_read_now = at_once || late.read.ticket % 3 == 1;
+    if (late.result || !is_read_now) continue;
+    Result<core::EndedResult> result = disk_.ended(late.read);
+    if (!result.ok()) failure_ = result.status();
+    if (!result.ok()) return;
+    late.result = result.take();
+  }
+  while (at_once && !late_reads_.empty() && late_reads_.front().result) {
+    LateRead late = std::move(late_reads_.front());
+    late_reads_.pop_front();
+    core_->on_ended(late.read.ticket, std::move(*late.result), now_);
   }
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -34,7 +36,7 @@ class Server {
   void begin_commit();
   // Waits for the disk, if it has a batch. Then held replies leave.
   void finish_commit();
-  // Takes what has become durable meanwhile.
+  // Takes what has become durable meanwhile, and what was read of ended jobs.
   void look();
   // Commits until no client waits for anything except the passage of time.
   void run_until_idle();
@@ -49,12 +51,13 @@ class Server {
   const Status& failure() const { return failure_; }
 
  private:
-  void restore(const Disk::Found& found);
+  Status restore(const Disk::Found& found);
   void fold(const store::Batch& batch);
   void take(Disk::Done done);
   void check_memory();
   void pump();
   void serve_reads();
+  void serve_ended_reads(bool at_once);
   bool deliver();
 
   Disk& disk_;
@@ -64,6 +67,12 @@ class Server {
   Nanos now_;
   engine::Image image_;  // After the last batch that was handed over.
   std::set<ConnId> open_;
+  // Reads of ended jobs that core has asked for and that have not come back.
+  struct LateRead {
+    core::EndedRead read;
+    std::optional<core::EndedResult> result;  // None: the disk was not asked yet.
+  };
+  std::deque<LateRead> late_reads_;
   bool committing_ = false;
   BatchIndex reply_index_ = 0;
   BatchIndex durable_ = 0;

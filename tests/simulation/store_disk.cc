@@ -1,6 +1,8 @@
 #include "tests/simulation/store_disk.h"
 
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace perennial::simulation {
 
@@ -25,6 +27,10 @@ Result<Disk::Found> StoreDisk::open() {
   };
   sink.key = [&image](const KeyStored& key) {
     image.keys[{key.tube, key.key}] = key;
+    return Status();
+  };
+  sink.ended = [&image](const std::string& tube, const EndedSpan& span) {
+    image.ended[tube] = span;
     return Status();
   };
   sink.job = [&image](const JobRow& row) {
@@ -67,6 +73,29 @@ Disk::Done StoreDisk::look() {
 
 Result<Body> StoreDisk::body(JobId id) {
   return store_->read_body(id);
+}
+
+Result<std::vector<Note>> StoreDisk::notes(JobId id) {
+  return store_->read_notes(id);
+}
+
+Result<core::EndedResult> StoreDisk::ended(const core::EndedRead& read) {
+  if (const auto* const job = std::get_if<core::EndedJobRead>(&read.what)) {
+    auto found = store_->read_ended(job->id, true);
+    if (!found.ok()) return found.take_status();
+    return core::EndedResult(found.take());
+  }
+  if (const auto* const query = std::get_if<store::EndedQuery>(&read.what)) {
+    auto page = store_->read_ended(*query);
+    if (!page.ok()) return page.take_status();
+    return core::EndedResult(page.take());
+  }
+  const auto& span = std::get<core::EndedPlacesRead>(read.what);
+  const auto rows = store_->read_ended_order(span.tube, span.first, span.count);
+  if (!rows.ok()) return rows.status();
+  std::vector<core::EndedPlace> places;
+  for (const auto& row : *rows) places.push_back({row.place, row.job, row.at, row.notes});
+  return core::EndedResult(std::move(places));
 }
 
 Status StoreDisk::close(JobId next_id) {

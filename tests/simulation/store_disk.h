@@ -19,6 +19,8 @@ class StoreDisk : public Disk {
   Done finish() override;
   Done look() override;
   Result<Body> body(JobId id) override;
+  Result<std::vector<Note>> notes(JobId id) override;
+  Result<core::EndedResult> ended(const core::EndedRead& read) override;
   Status close(JobId next_id) override;
 
  private:

@@ -197,7 +197,11 @@ class NotesInStore : public testing::Test {
 
   void reopen() {
     store_.reset();
-    auto opened = Store::open({.data_dir = dir_.data_dir()});
+    Options options = {.data_dir = dir_.data_dir()};
+    options.events.info = [this](std::string_view at, std::string_view fields) {
+      if (at == "store.damaged_note") damaged_ += std::string(fields) + "\n";
+    };
+    auto opened = Store::open(options);
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     store_ = opened.take();
   }
@@ -250,6 +254,7 @@ class NotesInStore : public testing::Test {
   const TempDir dir_;
   std::unique_ptr<Store> store_;
   BatchIndex index_ = 0;
+  std::string damaged_;  // What the events store.damaged_note say, by the thread that reads.
 };
 
 TEST_F(NotesInStore, AreTheLastThreeOldestFirst) {
@@ -293,17 +298,25 @@ TEST_F(NotesInStore, AreGoneWithTheirJobAndStayForASnapshot) {
   check({}, true);
 }
 
-TEST_F(NotesInStore, AreNotReadByAStartThatCountsThem) {
+// A start does not read them, and a damaged one does not hide the others.
+TEST_F(NotesInStore, AreShownWithoutTheOneThatDoesNotDecode) {
   put(1);
-  add(1, 1);
+  for (uint32_t number = 1; number <= 3; ++number) add(1, number);
   store_.reset();
   RawDb(dir_.data_dir()).put(Family::Notes, view(note_key(1, 0)), "no note");
   reopen();
-  const Result<std::vector<Note>> found = store_->read_notes(1);
-  ASSERT_FALSE(found.ok());
-  EXPECT_EQ(found.status().code(), StatusCode::Corruption);
-  EXPECT_EQ(found.status().message(), "notes, key 000000000000000100: wrong length");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(numbers(1), Numbers({2, 3}));
+  EXPECT_EQ(damaged_, "job=1 problem=\"notes, key 000000000000000100: wrong length\"\n")
+      << "it is said once";
   check({"notes: wrong length"}, true);
+  const auto reader = Reader::open({.path = dir_.data_dir()});
+  ASSERT_TRUE(reader.ok());
+  Reader::Notes notes = (*reader)->notes();
+  const Result<std::vector<Note>> found = notes.read(1, 3);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(*found, (std::vector<Note>{note(2, "note 2"), note(3, "note 3")}));
+  ASSERT_EQ(notes.problems().size(), 1U);
+  EXPECT_EQ(notes.problems()[0].message(), "notes, key 000000000000000100: wrong length");
 }
 
 TEST_F(NotesInStore, ThatDoNotFitTheJobsAreFaultsWithWhichAServerStarts) {

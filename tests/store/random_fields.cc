@@ -53,6 +53,8 @@ JobFields random_fields(std::mt19937_64& random) {
   }
   if (choice.is_set()) fields.delay_rest_ns = choice.rest();
   if (choice.is_set()) fields.ttr_rest_ns = choice.rest();
+  if (choice.is_set()) fields.put_by = choice.name();
+  if (choice.is_set()) fields.first_reserved = static_cast<Nanos>(choice.up_to(INT64_MAX));
   if (fields == JobFields{}) fields.attempts = 1;
   return fields;
 }
@@ -70,6 +72,8 @@ TubeSettings random_settings(std::mt19937_64& random) {
                      .period = choice.duration()};
   }
   if (choice.is_set()) settings.drain = choice.below(2) == 0;
+  if (choice.is_set()) settings.keep = choice.duration();
+  if (choice.is_set()) settings.keep_max = static_cast<uint32_t>(choice.up_to(UINT32_MAX));
   return settings;
 }
 

@@ -27,16 +27,29 @@ std::string body_problem(JobId id, const Status& status, std::string_view body) 
   return body == body_of(id) ? "" : fmt::format("body of job {} is another", id);
 }
 
+// Whether the note was written under this number, or one with the same content under another. Two
+// numbers have the same attempt.
+bool is_written(JobId id, const Note& note, HasNotes has_notes) {
+  if (note == note_of(id, note.number)) return true;
+  if (has_notes != HasNotes::CountedAgain) return false;
+  for (const uint32_t number : {2 * note.attempt, 2 * note.attempt + 1}) {
+    Note written = note_of(id, number);
+    written.number = note.number;
+    if (note == written) return true;
+  }
+  return false;
+}
+
 // Returns what is wrong with the notes that were read for a job; empty if nothing is.
 std::string notes_problem(const JobRow& row, const Result<std::vector<Note>>& notes,
                           HasNotes has_notes = HasNotes::All) {
   if (!notes.ok()) return fmt::format("notes of job {}: {}", row.id, notes.status().message());
   const uint32_t had = row.fields ? row.fields->notes : 0;
-  if (has_notes == HasNotes::All && notes->size() != notes_kept(had)) {
+  if (has_notes != HasNotes::MayLack && notes->size() != notes_kept(had)) {
     return fmt::format("job {} had {} notes, and has {}", row.id, had, notes->size());
   }
   for (const Note& note : *notes) {
-    if (note.number == 0 || !is_kept(note.number, had) || note != note_of(row.id, note.number)) {
+    if (note.number == 0 || !is_kept(note.number, had) || !is_written(row.id, note, has_notes)) {
       return fmt::format("note {} of job {}, which had {}, is another", note.number, row.id, had);
     }
   }
@@ -76,8 +89,14 @@ Result<Image> collect(const Load& load) {
     image.keys[{stored.tube, stored.key}] = stored;
     return Status();
   };
-  Status loaded =
-      load(LoadSink{.tube = tube, .pause = pause, .settings = settings, .job = job, .key = key});
+  const auto ended = [&](const std::string& name, const EndedSpan& span) {
+    if (!image.settings.empty() || !image.tubes.empty()) return misordered("ended jobs");
+    const bool is_later = image.ended_spans.empty() || image.ended_spans.rbegin()->first < name;
+    image.ended_spans[name] = span;
+    return is_later ? Status() : misordered("ended jobs");
+  };
+  Status loaded = load(LoadSink{
+      .tube = tube, .pause = pause, .settings = settings, .job = job, .key = key, .ended = ended});
   return loaded.ok() ? Result<Image>(std::move(image)) : Result<Image>(std::move(loaded));
 }
 
@@ -87,12 +106,104 @@ std::string rows_difference(const Result<Image>& found, const Image& image) {
   if (found->pauses != image.pauses) return "the pauses differ";
   if (found->settings != image.settings) return "the settings differ";
   if (found->keys != image.keys) return "the keys differ";
+  if (found->ended_spans != image.ended_spans) return "the places of ended jobs differ";
   for (const auto& [id, row] : image.jobs) {
     const auto job = found->jobs.find(id);
     if (job == found->jobs.end()) return fmt::format("job {} is missing", id);
     if (job->second != row) return fmt::format("the row of job {} differs", id);
   }
   return found->jobs.size() == image.jobs.size() ? "" : "there are jobs too many";
+}
+
+std::string ended_problem(const EndedJob& wanted, const EndedFound& found) {
+  const JobId id = wanted.row.id;
+  if (found.job != wanted) return fmt::format("the row of ended job {} differs", id);
+  if (!found.body) return fmt::format("the body of ended job {} is missing", id);
+  const std::string problem = body_problem(id, {}, found.body->view());
+  return problem.empty() ? notes_problem(wanted.row, found.notes) : problem;
+}
+
+// Compares the ended jobs of one tube with a page of the store, in one direction and the other.
+std::string ended_page_problem(const Store& store, const std::string& tube,
+                               const std::map<uint64_t, const EndedJob*>& wanted) {
+  for (const bool newest_first : {false, true}) {
+    std::vector<EndedFound> found;
+    EndedQuery query = {.tube = tube,
+                        .newest_first = newest_first,
+                        .jobs_max = 3,
+                        .bytes_max = 30'000,
+                        .with_bodies = true,
+                        .with_notes = true};
+    for (bool is_end = false; !is_end;) {
+      Result<EndedPage> page = store.read_ended(query);
+      if (!page.ok()) return page.status().message();
+      is_end = page->is_end;
+      query.from = page->next_place;
+      std::ranges::move(page->jobs, std::back_inserter(found));
+      if (found.size() > wanted.size()) return "there are ended jobs too many in " + tube;
+    }
+    if (newest_first) std::ranges::reverse(found);
+    if (found.size() != wanted.size()) return "ended jobs are missing in " + tube;
+    auto want = wanted.begin();
+    for (const EndedFound& one : found) {
+      std::string problem = ended_problem(*(want++)->second, one);
+      if (!problem.empty()) return problem;
+    }
+  }
+  return "";
+}
+
+std::string ended_difference(const Store& store, const Image& image, HasNotes has) {
+  std::map<std::string, std::map<uint64_t, const EndedJob*>> by_place;
+  for (const auto& [id, job] : image.ended) {
+    const Result<std::optional<EndedFound>> found = store.read_ended(id, true);
+    if (!found.ok()) return found.status().message();
+    if (!*found && has == HasNotes::MayLack) continue;
+    if (!*found) return fmt::format("ended job {} is missing", id);
+    if (has == HasNotes::All) {
+      const std::string problem = ended_problem(job, **found);
+      if (!problem.empty()) return problem;
+    } else if ((*found)->job != job) {
+      return fmt::format("the row of ended job {} differs", id);
+    }
+    by_place[job.tube][job.place] = &job;
+  }
+  if (has == HasNotes::MayLack) return "";
+  for (const auto& [tube, span] : image.ended_spans) {
+    std::string problem = ended_page_problem(store, tube, by_place[tube]);
+    if (!problem.empty()) return problem;
+    const auto order = store.read_ended_order(tube, span.first, image.ended.size() + 1);
+    if (!order.ok()) return order.status().message();
+    std::vector<EndedOrder> wanted;
+    for (const auto& [place, job] : by_place[tube]) wanted.push_back(order_of(*job));
+    if (*order != wanted) return "the order of the ended jobs differs in " + tube;
+  }
+  return "";
+}
+
+std::string ended_difference(const Reader& reader, const Image& image) {
+  Reader::Bodies bodies = reader.bodies();
+  Reader::Notes notes = reader.notes();
+  std::string problem;
+  size_t count = 0;
+  const Status read = reader.ended([&](const EndedJob& job) {
+    ++count;
+    const auto wanted = image.ended.find(job.row.id);
+    if (wanted == image.ended.end()) {
+      problem = fmt::format("ended job {} is too many", job.row.id);
+      return Status();
+    }
+    EndedFound found = {.job = job};
+    if (const auto body = bodies.read(job.row.id); body.ok()) found.body = Body(*body);
+    const uint32_t had = job.row.fields ? job.row.fields->notes : 0;
+    Result<std::vector<Note>> found_notes = notes.read(job.row.id, had);
+    if (found_notes.ok()) found.notes = found_notes.take();
+    if (problem.empty()) problem = ended_problem(wanted->second, found);
+    return Status();
+  });
+  if (!read.ok()) return read.message();
+  if (problem.empty() && count != image.ended.size()) problem = "ended jobs are missing";
+  return problem;
 }
 
 }  // namespace
@@ -112,12 +223,31 @@ Note note_of(JobId id, uint32_t number) {
           .text = std::string(1 + id * number * 53 % 400, static_cast<char>('a' + number % 26))};
 }
 
+// No load passes ended jobs.
 Result<Image> read_image(Store& store) {
-  return collect([&store](const LoadSink& sink) { return store.load(sink); });
+  Result<Image> image = collect([&store](const LoadSink& sink) { return store.load(sink); });
+  if (!image.ok()) return image;
+  for (const auto& [tube, span] : image->ended_spans) {
+    const auto order = store.read_ended_order(tube, span.first, span.next - span.first);
+    if (!order.ok()) return order.status();
+    for (const EndedOrder& each : *order) {
+      Result<std::optional<EndedFound>> found = store.read_ended(each.job, false);
+      if (!found.ok()) return found.take_status();
+      if (*found) image->ended.emplace(each.job, std::move((*found)->job));
+    }
+  }
+  return image;
 }
 
 Result<Image> read_image(const Reader& reader) {
-  return collect([&reader](const LoadSink& sink) { return reader.load(sink); });
+  Result<Image> image = collect([&reader](const LoadSink& sink) { return reader.load(sink); });
+  if (!image.ok()) return image;
+  Status read = reader.ended([&](const EndedJob& job) {
+    image->ended.emplace(job.row.id, job);
+    return Status();
+  });
+  if (!read.ok()) return read;
+  return image;
 }
 
 std::string difference(Store& store, const Image& image, HasNotes has_notes) {
@@ -131,7 +261,7 @@ std::string difference(Store& store, const Image& image, HasNotes has_notes) {
     if (problem.empty()) problem = notes_problem(row, store.read_notes(id, &snapshot), has_notes);
     if (!problem.empty()) return problem;
   }
-  return "";
+  return ended_difference(store, image, has_notes);
 }
 
 std::string difference(const Reader& reader, const Image& image) {
@@ -147,16 +277,22 @@ std::string difference(const Reader& reader, const Image& image) {
     if (problem.empty()) problem = notes_problem(row, notes.read(id, had));
     if (!problem.empty()) return problem;
   }
-  return "";
+  return ended_difference(reader, image);
 }
 
 void StoreModel::next(Batch& batch, int transitions) {
   batch.clear();
   bodies_before_ = std::exchange(bodies_, {});
+  ended_in_batch_.clear();
   now_ += nanos_per_ms;
   for (int i = 0; i < transitions; ++i) step(batch);
   // A history of two batches has a note, so that the family is there.
   if (index_ == 1 && !image_.jobs.empty()) note(batch, image_.jobs.begin()->second);
+  // One of three has a job that has ended.
+  if (index_ == 2 && !image_.jobs.empty()) {
+    keeps_ = true;
+    remove(batch, image_.jobs.begin()->second);
+  }
   batch.seal({.epoch = epoch_, .index = index_ + 1, .known_durable = index_, .now = now_});
   ++index_;
 }
@@ -181,22 +317,28 @@ void StoreModel::step(Batch& batch) {
   if (kind < 35) return end_pause(batch);
   if (kind < 37) return set_tube(batch);
   if (kind < 40) return end_key(batch);
+  if (kind < 42) return restore(batch);
+  if (kind < 45) return let_go(batch);
   // Half of the time one of the last three jobs, so that some are put and deleted in one batch.
   const size_t count = image_.jobs.size();
   const size_t from = kind % 2 == 0 && count > 3 ? count - 3 : 0;
   auto job = std::next(image_.jobs.begin(), static_cast<long>(from + below(count - from)));
-  if (kind < 62) return remove(batch, job->second);
-  return kind < 67 ? note(batch, job->second) : move(batch, job->second);
+  if (kind < 65) return remove(batch, job->second);
+  return kind < 70 ? note(batch, job->second) : move(batch, job->second);
 }
 
-void StoreModel::put(Batch& batch) {
+JobId StoreModel::new_id(Batch& batch) {
   if (next_id_ == mark_) {
     mark_ += id_block;
     batch.add(NextIdRaised{.next_id = mark_});
   }
+  return next_id_++;
+}
+
+void StoreModel::put(Batch& batch) {
   const auto tube = static_cast<TubeId>(below(tubes_max));
   store_tube(batch, tube);
-  const JobId id = next_id_++;
+  const JobId id = new_id(batch);
   bodies_.push_back(body_of(id));
   JobRow row = {.id = id,
                 .state = JobState::Ready,
@@ -228,9 +370,90 @@ void StoreModel::remove(Batch& batch, JobRow row) {
   if (row.fields) give_up_key(batch, row);
   batch.add(JobMoved{.id = row.id, .before = row.state, .after = {}, .promised = true});
   const uint32_t notes = row.fields ? row.fields->notes : 0;
-  if (notes > 0) batch.add(NotesRemoved{.job = row.id, .kept = notes_kept(notes)});
+  // Most histories begin without any job that is kept.
+  if (index_ > 1 && (std::exchange(keeps_, false) || below(3) == 0)) {
+    end(batch, row, image_.tubes.at(row.tube));
+  } else if (notes > 0) {
+    batch.add(NotesRemoved{.job = row.id, .kept = notes_kept(notes)});
+  }
   image_.jobs.erase(row.id);
   end_tube_if_unused(batch, row.tube);
+}
+
+void StoreModel::end(Batch& batch, const JobRow& row, const std::string& tube) {
+  EndedSpan span;
+  const auto known = image_.ended_spans.find(tube);
+  if (known != image_.ended_spans.end()) span = known->second;
+  EndedJob job = {.row = row,
+                  .tube = tube,
+                  .place = span.next++,
+                  .how = static_cast<JobEnd>(below(job_end_rows.size())),
+                  .at = now_,
+                  .user = below(2) == 0 ? "" : "mailer"};
+  job.row.tube = 0;
+  batch.add(JobEnded{.job = job, .span = span});
+  image_.ended_spans[tube] = span;
+  ended_in_batch_.insert(row.id);
+  image_.ended.emplace(row.id, std::move(job));
+}
+
+// A random job comes back under another id, with the body of that.
+void StoreModel::restore(Batch& batch) {
+  if (image_.ended.empty()) return;
+  const auto found = std::next(image_.ended.begin(), static_cast<long>(below(image_.ended.size())));
+  if (ended_in_batch_.contains(found->first)) return;
+  const EndedJob job = found->second;
+  forget(batch, job);
+  const auto tube = static_cast<TubeId>(below(tubes_max));
+  store_tube(batch, tube);
+  JobRow row = job.row;
+  row.id = new_id(batch);
+  row.state = JobState::Ready;
+  row.order = 0;
+  row.tube = tube;
+  JobFields& fields = row.fields.make();
+  fields.restored = job.row.id;
+  fields.notes = 0;
+  fields.key.reset();
+  bodies_.push_back(body_of(row.id));
+  row.body_bytes = static_cast<uint32_t>(bodies_.back().size());
+  batch.add(JobMoved{.id = row.id, .before = {}, .after = row, .promised = true}, bodies_.back());
+  image_.jobs[row.id] = row;
+}
+
+// The oldest jobs of a tube go.
+void StoreModel::let_go(Batch& batch) {
+  if (image_.ended.empty()) return;
+  const auto found = std::next(image_.ended.begin(), static_cast<long>(below(image_.ended.size())));
+  const std::string tube = found->second.tube;
+  std::map<uint64_t, EndedJob> in_order;
+  for (const auto& [id, job] : image_.ended) {
+    if (job.tube == tube) in_order.emplace(job.place, job);
+  }
+  uint64_t count = 1 + below(3);
+  for (const auto& [place, job] : in_order) {
+    if (count-- == 0 || ended_in_batch_.contains(job.row.id)) return;
+    forget(batch, job);
+  }
+}
+
+void StoreModel::forget(Batch& batch, const EndedJob& job) {
+  EndedSpan& span = image_.ended_spans.at(job.tube);
+  image_.ended.erase(job.row.id);
+  // Those before it may have been restored.
+  if (job.place == span.first || below(2) == 0) {
+    uint64_t first = span.next;
+    for (const auto& [id, other] : image_.ended) {
+      if (other.tube == job.tube) first = std::min(first, other.place);
+    }
+    span.first = first;
+  }
+  batch.add(EndedGone{.tube = job.tube,
+                      .place = job.place,
+                      .job = job.row.id,
+                      .notes = order_of(job).notes,
+                      .span = span});
+  if (span.empty()) image_.ended_spans.erase(job.tube);
 }
 
 void StoreModel::note(Batch& batch, JobRow row) {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,8 @@ struct Image {
   std::map<JobId, JobRow> jobs;
   std::map<std::pair<std::string, std::string>, KeyStored> keys;  // By tube and key.
   std::map<std::string, TubeSettings> settings;                   // By the name of the tube.
+  std::map<std::string, EndedSpan> ended_spans;                   // By the name of the tube.
+  std::map<JobId, EndedJob> ended;
 
   bool operator==(const Image&) const = default;
 };
@@ -34,12 +37,14 @@ std::string body_of(JobId id);
 // Returns a note of a job, which depends only on the id of the job and its own number.
 Note note_of(JobId id, uint32_t number);
 
-// Loads the rows of a store. InvalidArgument: load() passes them in a wrong order.
+// Reads the rows of a store, those of ended jobs, too. InvalidArgument: load() passes them in a
+// wrong order.
 Result<Image> read_image(Store& store);
 Result<Image> read_image(const Reader& reader);
-// Returns what differs between a store and an image, including bodies and notes; empty if they are
-// equal. With MayLack the store may lack notes, and has no others.
-enum class HasNotes : uint8_t { All, MayLack };
+// Returns what differs between a store and an image, including bodies, notes and ended jobs; empty
+// if they are equal. With MayLack the store may lack notes and ended jobs, and has no others. With
+// CountedAgain notes may have other numbers, as after a repair that found only some of them.
+enum class HasNotes : uint8_t { All, MayLack, CountedAgain };
 std::string difference(Store& store, const Image& image, HasNotes has_notes = HasNotes::All);
 std::string difference(const Reader& reader, const Image& image);
 
@@ -71,6 +76,12 @@ class StoreModel {
   void move(Batch& batch, JobRow row);
   void remove(Batch& batch, JobRow row);
   void note(Batch& batch, JobRow row);
+  // What becomes of a job that is removed and kept: it ends, is restored as another one, or goes.
+  void end(Batch& batch, const JobRow& row, const std::string& tube);
+  void restore(Batch& batch);
+  void let_go(Batch& batch);
+  void forget(Batch& batch, const EndedJob& job);
+  JobId new_id(Batch& batch);
   void pause(Batch& batch);
   void end_pause(Batch& batch);
   void set_tube(Batch& batch);
@@ -93,6 +104,8 @@ class StoreModel {
   JobId mark_ = 1;
   Nanos now_ = 1'000'000'000'000;
   uint64_t order_ = 0;
+  bool keeps_ = false;              // The next job that is removed.
+  std::set<JobId> ended_in_batch_;  // Which cannot go in the same batch.
   std::deque<std::string> bodies_;
   std::deque<std::string> bodies_before_;
 };

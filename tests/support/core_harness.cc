@@ -1,11 +1,72 @@
 #include "tests/support/core_harness.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "engine/types/check.h"
 
 namespace perennial::support {
+namespace {
+
+// Reads ended jobs as a store does.
+struct ReadEnded {
+  const MemoryStore& store;
+  const std::set<JobId>& damaged;
+
+  store::EndedFound found(const EndedJob& job) const {
+    store::EndedFound out = {.job = job};
+    const std::optional<std::string> body = store.body(job.row.id);
+    if (body && !damaged.contains(job.row.id)) out.body = Body(*body);
+    out.notes = store.notes(job.row.id);
+    return out;
+  }
+  std::map<uint64_t, const EndedJob*> of_tube(const std::string& tube) const {
+    std::map<uint64_t, const EndedJob*> jobs;
+    for (const auto& [id, job] : store.ended())
+      if (job.tube == tube) jobs[job.place] = &job;
+    return jobs;
+  }
+
+  core::EndedResult operator()(const core::EndedJobRead& read) const {
+    const auto job = store.ended().find(read.id);
+    if (job == store.ended().end()) return std::optional<store::EndedFound>();
+    return std::optional(found(job->second));
+  }
+  core::EndedResult operator()(const core::EndedPlacesRead& read) const {
+    std::vector<core::EndedPlace> places;
+    for (const auto& [place, job] : of_tube(read.tube)) {
+      if (place < read.first || places.size() == read.count) continue;
+      const uint32_t notes = job->row.fields ? notes_kept(job->row.fields->notes) : 0;
+      places.push_back({place, job->row.id, job->at, notes});
+    }
+    return places;
+  }
+  core::EndedResult operator()(const store::EndedQuery& query) const {
+    store::EndedPage page = {.is_end = true};
+    std::vector<const EndedJob*> jobs;
+    for (const auto& [place, job] : of_tube(query.tube)) jobs.push_back(job);
+    if (query.newest_first) std::ranges::reverse(jobs);
+    for (const EndedJob* const job : jobs) {
+      const bool is_behind = query.newest_first ? query.from == 0 || job->place < query.from
+                                                : job->place >= query.from;
+      if (!is_behind || job->at < query.since) continue;
+      if (page.jobs.size() == query.jobs_max) {
+        page.is_end = false;
+        break;
+      }
+      page.jobs.push_back(found(*job));
+      page.next_place = query.newest_first ? job->place : job->place + 1;
+    }
+    return page;
+  }
+};
+
+}  // namespace
 namespace {
 
 // A day in 2023. The value has no significance.
@@ -39,6 +100,7 @@ void CoreHarness::start() {
   for (const auto& [tube, settings] : image.settings) {
     CHECK(engine.restore_settings({tube, settings}).ok());
   }
+  for (const auto& [tube, span] : image.ended) CHECK(engine.restore_ended(tube, span).ok());
   for (const auto& [id, row] : image.jobs) CHECK(engine.restore_job(row, now_).ok());
   for (const auto& [name, key] : image.keys) CHECK(engine.restore_key(key, now_).ok());
   core_->resume(1, store_.last_index(), image.id_limit, now_);
@@ -184,6 +246,12 @@ void CoreHarness::serve_reads() {
     } else {
       core_->on_notes(read.ticket, store_.notes(read.job));
     }
+  }
+  for (auto reads = core_->take_ended_reads(); !reads.empty(); reads = core_->take_ended_reads()) {
+    for (const core::EndedRead& read : reads) {
+      core_->on_ended(read.ticket, std::visit(ReadEnded{store_, damaged_}, read.what), now_);
+    }
+    run_commands();
   }
 }
 

@@ -1,6 +1,8 @@
 #include "tests/support/memory_store.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "engine/types/check.h"
@@ -16,6 +18,8 @@ void MemoryStore::write(const store::Batch& batch) {
                   .metas = {batch.metas().begin(), batch.metas().end()},
                   .keys = {batch.keys().begin(), batch.keys().end()},
                   .notes = {batch.notes().begin(), batch.notes().end()},
+                  .gone = {batch.gone().begin(), batch.gone().end()},
+                  .spans = batch.spans(),
                   .index = batch.index(),
                   .now = batch.now()};
   for (const store::JobEffect& effect : batch.jobs()) written.bodies.emplace_back(effect.body);
@@ -48,6 +52,42 @@ std::vector<Note> MemoryStore::notes(JobId id) const {
   return notes;
 }
 
+void MemoryStore::apply_gone(State& state, const Written& written) {
+  for (const EndedGone& gone : written.gone) {
+    const EndedJob& job = state.ended.at(gone.job);
+    CHECK(job.tube == gone.tube);
+    CHECK(job.place == gone.place);
+    CHECK(gone.notes == notes_kept(job.row.fields ? job.row.fields->notes : 0));
+    CHECK((state.notes.erase(gone.job) == 1) == (gone.notes > 0));
+    CHECK(state.bodies.erase(gone.job) == 1);
+    CHECK(state.ended_order.erase({gone.tube, gone.place}) == 1);
+    state.ended.erase(gone.job);
+  }
+}
+
+void MemoryStore::apply_ended(State& state, const EndedJob& job) {
+  CHECK(job.row.tube == 0);
+  CHECK(state.bodies.at(job.row.id).size() == job.row.body_bytes);
+  CHECK(state.ended_order.emplace(std::pair(job.tube, job.place), job.row.id).second);
+  CHECK(state.ended.emplace(job.row.id, job).second);
+}
+
+void MemoryStore::apply_spans(State& state, const Written& written) {
+  for (const auto& [tube, span] : written.spans) {
+    if (span.empty()) {
+      state.image.ended.erase(tube);
+    } else {
+      state.image.ended[tube] = span;
+    }
+    // All of them are in the span.
+    const auto first = state.ended_order.lower_bound({tube, 0});
+    const auto end = state.ended_order.upper_bound({tube, UINT64_MAX});
+    if (first == end) continue;
+    CHECK(first->first.second >= span.first);
+    CHECK(std::prev(end)->first.second < span.next);
+  }
+}
+
 // The row of a job counts its notes, and a job that is gone has none.
 void MemoryStore::apply_notes(State& state, const Written& written) {
   for (const store::NoteEffect& effect : written.notes) {
@@ -62,8 +102,10 @@ void MemoryStore::apply_notes(State& state, const Written& written) {
     }
   }
   for (const store::JobEffect& effect : written.jobs) {
-    const bool has_fields = effect.after && effect.after->fields;
-    const uint32_t had = has_fields ? effect.after->fields->notes : 0;
+    const JobRow* const row = effect.ended   ? &effect.ended->row
+                              : effect.after ? &*effect.after
+                                             : nullptr;
+    const uint32_t had = row != nullptr && row->fields ? row->fields->notes : 0;
     const auto found = state.notes.find(effect.id);
     CHECK((found != state.notes.end()) == (had > 0));
     if (had == 0) continue;
@@ -94,12 +136,18 @@ void MemoryStore::apply(State& state, const Written& written) {
       engine::fold(state.image, std::get<KeyStored>(key));
     }
   }
+  apply_gone(state, written);
   for (size_t i = 0; i < written.jobs.size(); ++i) {
     const store::JobEffect& effect = written.jobs[i];
     const auto found = state.image.jobs.find(effect.id);
     CHECK((found != state.image.jobs.end()) == effect.before.has_value());
     if (effect.before) CHECK(found->second.state == *effect.before);
-    if (effect.after) {
+    if (effect.ended) {
+      CHECK(!effect.after);
+      if (!effect.before) CHECK(state.bodies.emplace(effect.id, written.bodies[i]).second);
+      state.image.jobs.erase(effect.id);
+      apply_ended(state, *effect.ended);
+    } else if (effect.after) {
       state.image.jobs[effect.id] = *effect.after;
       CHECK(state.image.tubes.contains(effect.after->tube));
       if (!effect.before) CHECK(state.bodies.emplace(effect.id, written.bodies[i]).second);
@@ -110,6 +158,7 @@ void MemoryStore::apply(State& state, const Written& written) {
     }
   }
   apply_notes(state, written);
+  apply_spans(state, written);
   state.last_index = written.index;
   state.now = written.now;
 }

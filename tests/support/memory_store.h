@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/types/basic.h"
@@ -15,7 +16,7 @@ namespace perennial::support {
 // A store for tests, which keeps batches in maps and is stricter than the real one. Written but
 // unsynced batches can be lost. It checks what RocksDB does not: a row is deleted only where it
 // exists and written only where none exists, a job has a body exactly as long as it exists, and the
-// notes that its row counts.
+// notes that its row counts. A job that has ended and is kept has both, and one place in its tube.
 class MemoryStore {
  public:
   // Appends a batch. Skips a whole batch at or below the last index.
@@ -35,12 +36,16 @@ class MemoryStore {
   std::optional<std::string> body(JobId id) const;
   // Oldest first.
   std::vector<Note> notes(JobId id) const;
+  // The jobs that have ended and are kept, by id.
+  const std::map<JobId, EndedJob>& ended() const { return current_.ended; }
 
  private:
   struct State {
     engine::Image image;
     std::map<JobId, std::string> bodies;
     std::map<JobId, std::map<uint32_t, Note>> notes;  // By place.
+    std::map<JobId, EndedJob> ended;
+    std::map<std::pair<std::string, uint64_t>, JobId> ended_order;  // By tube and place.
     BatchIndex last_index = 0;
     Nanos now = 0;
   };
@@ -51,11 +56,16 @@ class MemoryStore {
     std::vector<store::MetaEffect> metas;
     std::vector<store::KeyEffect> keys;
     std::vector<store::NoteEffect> notes;
+    std::vector<EndedGone> gone;
+    std::map<std::string, EndedSpan> spans;
     BatchIndex index;
     Nanos now;
   };
   static void apply(State& state, const Written& written);
   static void apply_notes(State& state, const Written& written);
+  static void apply_gone(State& state, const Written& written);
+  static void apply_ended(State& state, const EndedJob& job);
+  static void apply_spans(State& state, const Written& written);
 
   State durable_;
   State current_;

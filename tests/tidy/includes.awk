@@ -22,7 +22,7 @@ BEGIN {
   own["store/recovery"] = "store/disk store/format store/rocks store/types engine/types"
   own["store/salvage"] = "store/damage store/disk store/format store/recovery store/rocks store/types engine/types"
   own["store"] = "store/batch store/damage store/disk store/format store/recovery store/rocks store/salvage store/space store/types engine/types"
-  own["store/commit"] = "store store/batch store/rocks store/types engine/types"
+  own["store/commit"] = "store store/batch store/format store/rocks store/types engine/types"
   own["store/etcd"] = "store/commit store/batch engine/types"
   own["store/cluster"] = "store store/batch store/commit store/etcd store/format store/types engine/types"
   own["store/checkpoint"] = "store store/disk store/format store/recovery store/types engine/types"

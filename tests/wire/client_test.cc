@@ -9,6 +9,7 @@
 
 #include "tests/wire/describe.h"
 #include "wire/format.h"
+#include "wire/line.h"
 
 // The server's side reads what the client's side writes, and the other way round.
 namespace perennial::wire {
@@ -42,6 +43,15 @@ TEST(Client, CommandsAreParsedByTheServer) {
       {KickJob{1}, "", "kick-job 1\r\n"},
       {StatsJob{1}, "", "stats-job 1\r\n"},
       {ListNotes{1}, "", "list-notes 1\r\n"},
+      {PeekEnded{1}, "", "peek-ended 1\r\n"},
+      {RestoreJob{1}, "", "restore-job 1\r\n"},
+      {RestoreTube{.tube = "t"}, "", "restore-tube t\r\n"},
+      {RestoreTube{.tube = "t",
+                   .since = {{90 * nanos_per_second}},
+                   .how = {JobEnd::Deleted, JobEnd::Expired}},
+       "", "restore-tube t since:90 how:deleted,expired\r\n"},
+      {ListJobs{.tube = "t", .states = {.are_ended = true}, .after = 7}, "",
+       "list-jobs t state:ended after:7\r\n"},
       {NoteJob{.id = 1, .bytes = 2, .text = "\r\n"}, "", "note 1 2\r\n\r\n\r\n"},
       {StatsTube{"t"}, "", "stats-tube t\r\n"},
       {Stats{}, "", "stats\r\n"},
@@ -54,7 +64,7 @@ TEST(Client, CommandsAreParsedByTheServer) {
       {Checkpoint{.temporary = true}, "", "checkpoint temporary\r\n"},
   };
   // beanstalkd's commands, checkpoint and those of notes; put and checkpoint are there twice.
-  EXPECT_EQ(cases.size(), 30u);
+  EXPECT_EQ(cases.size(), 35u);
   for (const CommandCase& each : cases) {
     std::string bytes;
     append_command(bytes, each.command, each.body);
@@ -182,6 +192,23 @@ TEST(Client, AnErrorNamesTheBadLine) {
   EXPECT_NE(step.status.message().find("HTTP/1.1 400"), std::string::npos) << step.status.message();
 }
 
+// Names of tubes, keys and users have up to 200 bytes each, and the line of a reply several.
+TEST(Client, ALineMayHaveSeveralLongFacts) {
+  const std::string name(200, 't');
+  const std::string facts = "tube:" + name + " from:" + name + " idp:" + name + " ended-by:" + name;
+  const std::string all = "FOUND 1 1 " + facts + "\r\nx\r\n";
+  const std::string_view view = all;
+  for (const size_t split : {0, 1, 223, 224, 400}) {
+    EXPECT_EQ(read_all({view.substr(0, split), view.substr(split)}),
+              std::vector<std::string>{"FOUND 1 1|x"})
+        << split;
+  }
+  ReplyParser parser;
+  const ReplyStep step = parser.feed({view.data(), view.size()});
+  ASSERT_TRUE(step.reply.has_value());
+  EXPECT_EQ(step.reply->facts, facts);
+}
+
 TEST(Client, PayloadAtItsLimitIsParsed) {
   EXPECT_EQ(read_all({"FOUND 1 10\r\n0123456789\r\n"}, 10),
             std::vector<std::string>{"FOUND 1 10|0123456789"});
@@ -206,7 +233,11 @@ INSTANTIATE_TEST_SUITE_P(
         GarbageCase{"BodyWithoutCrlf", "FOUND 1 2\r\nabxx"},
         GarbageCase{"PayloadOnePastLimit", "FOUND 1 11\r\n"},
         GarbageCase{"PayloadPast64", "OK 18446744073709551615\r\n"},
-        GarbageCase{"LineWithoutEnd", std::string(300, 'x')}),
+        GarbageCase{"LineWithoutEnd", "USING " + std::string(line_long_bytes_max, 'x')},
+        // What another program says first may be less than a line of ours, and it waits or closes.
+        GarbageCase{"LowerCaseAndNoEnd", "del"}, GarbageCase{"LongerWord", "INSERTEDX"},
+        GarbageCase{"HtmlWithoutCrlf", "<!DOCTYPE HTML>\n<html lang=\"en\">\n"},
+        GarbageCase{"GreetingWithoutEnd", "220 mail ESMTP"}, GarbageCase{"CrlfSplit", "HELLO\r"}),
     case_name);
 
 }  // namespace

@@ -111,6 +111,12 @@ void fill(YesOrNo& answer) {
 void fill(StateSet& states) {
   states = {JobState::Buried};
 }
+void fill(ListedStates& listed) {
+  fill(listed.states);
+}
+void fill(EndSet& ends) {
+  ends = {JobEnd::Deleted, JobEnd::Expired};
+}
 void fill(JobMatch& match) {
   match.of(JobNumber::Age) = {.min = 7};
   match.of(JobNumber::Priority) = {.max = 7};
@@ -186,7 +192,7 @@ TEST(Commands, APutOfTheClientIsParsedAsTheSamePut) {
   const std::optional<PutLine> read =
       parse_put_line(std::string_view(line).substr(put_prefix.size()), ExtensionSet::all());
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(read->tail, PutTail::Nothing);
+  EXPECT_EQ(read->tail, LineTail::Nothing);
   EXPECT_EQ(*read->put.options, *put.options);
 }
 

@@ -65,7 +65,8 @@ const std::vector<StreamCase> streams = {
      "note 7 4097\r\n" + std::string(4097, 'x') + "\r\nstats\r\n",
      {"note too big", "stats"}},
     {"NoteEmpty", "note 7 0\r\n\r\nstats\r\n", {"note bad", "stats"}},
-    {"NoteWithJunk", "note 7 5 x\r\nquit\n\r\nstats\r\n", {"note bad", "stats"}},
+    {"NoteJunkLeavesText", "note 7 5 x\r\nstats\r\nquit\r\n", {"note bad", "stats", "quit"}},
+    {"NoteWithOption", "note 7 5 a:b\r\nquit\n\r\nstats\r\n", {"note bad", "stats"}},
     {"NoteWithoutSize", "note 7\r\nstats\r\n", {"bad", "stats"}},
     {"NoteWithoutId", "note x 5\r\nstats\r\n", {"bad", "stats"}},
     {"NoteNoCrlf", "note 7 5\r\nhelloxxstats\r\n", {"note no crlf", "stats"}},
@@ -140,6 +141,69 @@ const std::vector<StreamCase> streams = {
     {"IncompleteBodyCrlf", "put 0 0 1 5\r\nhello\r", {}},
 };
 
+// A number, and what follows it, at the end of a line with a body behind it.
+struct OddSize {
+  std::string name;
+  std::string tail;
+};
+
+const std::vector<OddSize> odd_sizes = {
+    {"Good", "5"},
+    {"Zeros", "  0005"},
+    {"None", ""},
+    {"Word", "x"},
+    {"Signed", "+5"},
+    {"Negative", "-5"},
+    {"Fraction", "5.0"},
+    {"Hexadecimal", "0x5"},
+    {"Junk", "5x"},
+    {"JunkBehindASpace", "5 x"},
+    {"Space", "5 "},
+    {"UnknownOption", "5 a:b"},
+    {"Colon", "5:"},
+    {"JunkOfNone", "0 x"},
+    {"TooBig", "5000"},
+    {"TooBigWithJunk", "5000x"},
+    {"TooBigWithOption", "5000 a:b"},
+    {"Gigabytes", "4000000000"},
+    {"GigabytesWithJunk", "4000000000x"},
+    {"Of32Bits", "4294967295"},
+    {"PastThat", "4294967296"},
+    {"PastThatWithJunk", "4294967296x"},
+    {"Of64BitsLessCrlf", "18446744073709551613"},
+    {"OneMore", "18446744073709551614"},
+    {"Of64Bits", "18446744073709551615"},
+    {"PastThem", "18446744073709551616"},
+    {"OfHundredDigits", std::string(100, '9')},
+};
+
+// Returns what the bytes give: the commands, without the word of the first.
+Commands outcome(const std::string& bytes) {
+  Commands commands = describe_all({bytes}, 4096);
+  if (commands.empty()) return commands;
+  const std::string first = commands.front();
+  if (first.starts_with("put pri=") || first.starts_with("note 1 ")) commands.front() = "good";
+  if (first.ends_with("too-big") || first == "note too big") commands.front() = "too big";
+  if (first == "put-trailing-junk" || first == "note bad") commands.front() = "bad";
+  if (first.ends_with("no-crlf") || first == "note no crlf") commands.front() = "no crlf";
+  return commands;
+}
+
+class OddSizeTest : public testing::TestWithParam<OddSize> {};
+
+// A body that is read as commands, one that is dropped, and one that is waited for.
+TEST_P(OddSizeTest, OfANoteIsWhatThatOfAPutIs) {
+  const std::string& tail = GetParam().tail;
+  for (const std::string& body : {std::string("hello\r\nstats\r\n"), std::string("stats\r\nq"),
+                                  std::string(5000, 'x') + "\r\nstats\r\n"}) {
+    EXPECT_EQ(outcome("note 1 " + tail + "\r\n" + body),
+              outcome("put 0 0 60 " + tail + "\r\n" + body));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Parser, OddSizeTest, testing::ValuesIn(odd_sizes),
+                         [](const auto& tested) { return tested.param.name; });
+
 class StreamTest : public testing::TestWithParam<StreamCase> {};
 
 TEST_P(StreamTest, GivesItsCommandsInOnePiece) {
@@ -205,6 +269,14 @@ TEST(Parser, HoldsNoBytesOfABodyThatIsTooBig) {
   ASSERT_TRUE(last.command);
   EXPECT_EQ(describe(*last.command), "put-too-big");
   EXPECT_EQ(last.consumed, total % chunk.size());
+}
+
+// Nobody sends so much. What counts is that no byte of it is taken for a command.
+TEST(Parser, DropsABatchOfTheLargestSize) {
+  Parser parser(job_bytes_max);
+  for (const std::string size : {"18446744073709551614", "18446744073709551615"}) {
+    EXPECT_FALSE(feed(parser, "put-batch 1 " + size + "\r\nstats\r\nstats\r\n").command);
+  }
 }
 
 // The memory that was left when the body was announced is used by others now.

@@ -67,6 +67,13 @@ constexpr std::array option_texts = {
                "concurrency key: 1 to 200 letters, digits and -+/;.$_(), the first of them no '-', "
                "and perhaps ':' and a number of jobs above 0"},
     OptionText{"drain", "yes|no", "answer: yes or no"},
+    OptionText{"keep", "DURATION",
+               "duration above 0: 90s, 15m, 1h30m, 2d or 250ms; a number is seconds", Times::All},
+    OptionText{"keep-max", "N", "number of jobs: 1 to 4294967295"},
+    OptionText{"since", "DURATION",
+               "duration above 0: 90s, 15m, 1h30m, 2d or 250ms; a number is seconds", Times::All},
+    OptionText{"how", "ENDS",
+               "list of ends: deleted, flushed and expired, with commas between them"},
 };
 
 const OptionText& text_of(std::string_view name) {

@@ -91,21 +91,26 @@ class NoteSource {
     if (had == 0) return {};
     const Result<std::vector<Note>> notes = notes_.read(row.id, had);
     if (!notes.ok() && notes.status().code() != StatusCode::Corruption) return notes.status();
-    if (!notes.ok()) {
-      ++bad_;
-      fmt::print(stderr, "perennial dump: the notes of job {} are left out: {}\n", row.id,
-                 notes.status().message());
-      return {};
+    if (!notes.ok() || !notes_.problems().empty()) {
+      const Status& problem = notes.ok() ? notes_.problems().front() : notes.status();
+      if (bad_++ == 0) first_ = fmt::format("{}: {}", row.id, problem.message());
     }
+    if (!notes.ok()) return {};
     for (const Note& note : *notes) writer.note(row.id, note);
     return {};
   }
 
   uint64_t bad() const { return bad_; }
+  // What is missing. REQUIRES: something is.
+  std::string problem() const {
+    return fmt::format("the damaged notes of {} jobs are left out, first those of job {}", bad_,
+                       first_);
+  }
 
  private:
   store::Reader::Notes notes_;
   uint64_t bad_ = 0;
+  std::string first_;  // The first job whose notes are damaged, and what is wrong with them.
 };
 
 // Passes each job to a writer, and returns the status of the dump.
@@ -119,9 +124,7 @@ Status write_jobs(const store::Reader& reader, const Survey& survey, Output& out
     const Result<DumpBody> body = bodies.read(row);
     if (!body.ok()) return body.status();
     writer.job(row, tube, *body);
-    if constexpr (requires { writer.note(row.id, Note()); }) {
-      if (Status passed = notes.pass(row, writer); !passed.ok()) return passed;
-    }
+    if (Status passed = notes.pass(row, writer); !passed.ok()) return passed;
     progress.at(++done);
     return out.failed() ? out.finish() : Status();
   });
@@ -137,10 +140,9 @@ Status write_jobs(const store::Reader& reader, const Survey& survey, Output& out
   if (Status finished = out.finish(); !finished.ok()) return finished;
   if (bodies.bad() == 0 && notes.bad() == 0) return {};
   if (bodies.bad() == 0) {
-    return {StatusCode::Corruption,
-            fmt::format("the dump is complete, but the damaged notes of {} jobs are left out",
-                        notes.bad())};
+    return {StatusCode::Corruption, "the dump is complete, but " + notes.problem()};
   }
+  if (notes.bad() > 0) fmt::print(stderr, "perennial dump: {}\n", notes.problem());
   return {StatusCode::Corruption,
           fmt::format("the dump is complete, but {} bodies are damaged or missing; perennial load "
                       "takes it only with --skip-damaged",
@@ -285,7 +287,8 @@ Subcommand dump_command() {
           "for "
           "reading.\n\n"
           "A body that is not what was written is marked: \"body_damaged\" beside the bytes that "
-          "are there, or \"body_missing\". The dump goes on, warns, and ends with exit code 1.\n\n"
+          "are there, or \"body_missing\". A damaged note is left out. "
+          "The dump goes on, warns, and ends with exit code 1.\n\n"
           "Of a damaged directory it writes all that can be read: a damaged block of a table costs "
           "the rows in that block. It says which files, bytes and jobs are concerned, how many "
           "jobs "

@@ -44,6 +44,8 @@ ordered_json settings_json(const SettingsStored& stored) {
     out["rate_period"] = settings.rate->period;
   }
   if (settings.drain) out["drain"] = *settings.drain;
+  if (settings.keep) out["keep"] = *settings.keep;
+  if (settings.keep_max) out["keep_max"] = *settings.keep_max;
   return out;
 }
 
@@ -172,6 +174,9 @@ void DumpWriter::fields(const JobFields& fields) {
   number_if_set("delay_rest", fields.delay_rest_ns);
   number_if_set("ttr_rest", fields.ttr_rest_ns);
   number_if_set("notes", fields.notes);
+  number_if_set("restored", fields.restored);
+  if (!fields.put_by.empty()) text("put_by", fields.put_by);
+  number_if_set("first_reserved", static_cast<uint64_t>(fields.first_reserved));
 }
 
 void DumpWriter::note(JobId job, const Note& note) {
@@ -207,7 +212,7 @@ void DumpWriter::footer() {
   begin();
   number("jobs", jobs_);
   number("keys", keys_);
-  if (version_ > dump_version_without_notes) number("notes", notes_);
+  if (version_ > dump_version_of_1_0) number("notes", notes_);
   number("body_bytes", body_bytes_);
   text("xxh3_128", hash);
   end();

@@ -34,9 +34,11 @@
 // A job has only those of these fields that are set: "attempts", "tries", "backoff" with
 // "backoff_cap", "dead", "from", "expires", "idp" with "idp_until" ("deleted", "reserved" or
 // "ttl"), "idp_ttl" (seconds) and "idp_given_up":true, "con" with "con_max", "delay_rest" and
-// "ttr_rest" (what delay and ttr leave out, below a second), "notes" (how many it had). The
-// settings of a tube are "tries", "backoff" with "backoff_cap", "dead", "expire", "reserved",
-// "rate" with "rate_period", and "drain" (true or false).
+// "ttr_rest" (what delay and ttr leave out, below a second), "notes" (how many it had), "restored"
+// (the job that had ended and is this one), "put_by" (the user) and "first_reserved". The settings
+// of a tube are "tries", "backoff" with "backoff_cap", "dead", "expire", "reserved", "rate" with
+// "rate_period", "drain" (true or false), "keep" and "keep_max". Jobs that have ended are not in a
+// dump.
 //
 // The notes of a job follow it, oldest first: at most the last three of those that it had. "note"
 // is the number of one. Without users "user" is missing. A text is "text" if it is UTF-8 and
@@ -55,13 +57,13 @@
 // only.
 //
 // Fields are only ever added together with a higher version. Version 1 had no settings, no keys and
-// none of the fields that a job may lack. Version 2 has no notes, and is written where no job has
-// one, so that a program which knows no notes reads it.
+// none of the fields that a job may lack. Version 2 has no notes, no "restored" and no "keep", and
+// is written where there is none of them, so that version 1.0 reads it.
 namespace perennial::tool {
 
 inline constexpr std::string_view dump_format_name = "perennial-dump";
 inline constexpr uint64_t dump_version = 3;
-inline constexpr uint64_t dump_version_without_notes = 2;
+inline constexpr uint64_t dump_version_of_1_0 = 2;
 // The oldest version that load reads.
 inline constexpr uint64_t dump_version_min = 1;
 

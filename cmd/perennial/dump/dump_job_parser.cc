@@ -64,20 +64,24 @@ enum Field : uint8_t {
   DelayRest,
   TtrRest,
   Notes,
+  Restored,
+  PutBy,
+  FirstReserved,
   FieldCount
 };
 constexpr std::array<std::string_view, FieldCount> field_names = {
-    "id",           "tube",     "state",      "pri",       "delay",       "ttr",
-    "created",      "deadline", "bury_order", "reserves",  "timeouts",    "releases",
-    "buries",       "kicks",    "bytes",      "body",      "body_base64", "body_damaged",
-    "body_missing", "attempts", "tries",      "backoff",   "backoff_cap", "dead",
-    "from",         "expires",  "idp",        "idp_until", "idp_ttl",     "idp_given_up",
-    "con",          "con_max",  "delay_rest", "ttr_rest",  "notes"};
+    "id",           "tube",          "state",      "pri",       "delay",       "ttr",
+    "created",      "deadline",      "bury_order", "reserves",  "timeouts",    "releases",
+    "buries",       "kicks",         "bytes",      "body",      "body_base64", "body_damaged",
+    "body_missing", "attempts",      "tries",      "backoff",   "backoff_cap", "dead",
+    "from",         "expires",       "idp",        "idp_until", "idp_ttl",     "idp_given_up",
+    "con",          "con_max",       "delay_rest", "ttr_rest",  "notes",       "restored",
+    "put_by",       "first_reserved"};
 
 // The number of fields that a dump of this version may have.
 constexpr size_t field_count(uint64_t version) {
   if (version == 1) return Attempts;
-  return version == dump_version_without_notes ? Notes : FieldCount;
+  return version == dump_version_of_1_0 ? Notes : FieldCount;
 }
 
 constexpr uint64_t bit(Field field) {
@@ -87,11 +91,13 @@ constexpr uint64_t required_fields = bit(Id) | bit(Tube) | bit(State) | bit(Pri)
                                      bit(Ttr) | bit(Created) | bit(Reserves) | bit(Timeouts) |
                                      bit(Releases) | bit(Buries) | bit(Kicks) | bit(BodyBytes);
 constexpr uint64_t text_fields = bit(Tube) | bit(State) | bit(BodyText) | bit(BodyBase64) |
-                                 bit(Dead) | bit(From) | bit(Idp) | bit(IdpUntil) | bit(Con);
+                                 bit(Dead) | bit(From) | bit(Idp) | bit(IdpUntil) | bit(Con) |
+                                 bit(PutBy);
 constexpr uint64_t switch_fields = bit(BodyDamaged) | bit(BodyMissing) | bit(IdpGivenUp);
 // Numbers that are there only if they are not 0.
 constexpr uint64_t positive_fields = bit(Attempts) | bit(Tries) | bit(Expires) | bit(IdpTtl) |
-                                     bit(DelayRest) | bit(TtrRest) | bit(Notes);
+                                     bit(DelayRest) | bit(TtrRest) | bit(Notes) | bit(Restored) |
+                                     bit(FirstReserved);
 // A field, and the one without which it is not there.
 constexpr std::array<std::pair<Field, Field>, 7> companions = {{{BackoffFirst, BackoffCap},
                                                                 {BackoffCap, BackoffFirst},
@@ -102,9 +108,9 @@ constexpr std::array<std::pair<Field, Field>, 7> companions = {{{BackoffFirst, B
                                                                 {ConMax, Con}}};
 
 constexpr uint64_t highest_of(Field field) {
-  if (field == Id || field == BuryOrder) return any;
-  if ((bit(field) &
-       (bit(Created) | bit(Deadline) | bit(BackoffFirst) | bit(BackoffCap) | bit(Expires))) != 0) {
+  if (field == Id || field == BuryOrder || field == Restored) return any;
+  if ((bit(field) & (bit(Created) | bit(Deadline) | bit(BackoffFirst) | bit(BackoffCap) |
+                     bit(Expires) | bit(FirstReserved))) != 0) {
     return nanos_max;
   }
   return std::numeric_limits<uint32_t>::max();
@@ -168,6 +174,7 @@ class JobLine {
   std::string idp;
   std::string idp_until;
   std::string con;
+  std::string put_by;
   std::string problem;
 
  private:
@@ -187,6 +194,8 @@ class JobLine {
         return idp_until;
       case Con:
         return con;
+      case PutBy:
+        return put_by;
       default:
         return body;
     }
@@ -234,7 +243,10 @@ JobFields make_fields(const JobLine& line) {
                       .expires_at = static_cast<Nanos>(line.numbers[Expires]),
                       .delay_rest_ns = small(line, DelayRest),
                       .ttr_rest_ns = small(line, TtrRest),
-                      .notes = small(line, Notes)};
+                      .notes = small(line, Notes),
+                      .restored = line.numbers[Restored],
+                      .put_by = line.put_by,
+                      .first_reserved = static_cast<Nanos>(line.numbers[FirstReserved])};
   if (line.has(BackoffFirst)) {
     fields.backoff = {.first = static_cast<Nanos>(line.numbers[BackoffFirst]),
                       .cap = static_cast<Nanos>(line.numbers[BackoffCap])};

@@ -149,6 +149,8 @@ TubeSettings parse_settings(Object& fields) {
     settings.rate = {.jobs = fields.small("rate"), .period = fields.nanos("rate_period")};
   }
   if (fields.has("drain")) settings.drain = fields.flag("drain");
+  if (fields.has("keep")) settings.keep = fields.nanos("keep");
+  if (fields.has("keep_max")) settings.keep_max = fields.small("keep_max");
   return settings;
 }
 
@@ -156,7 +158,7 @@ Status parse_settings(const json& list, DumpHeader& header) {
   for (const json& value : list) {
     Object fields(value, "settings",
                   {"tube", "tries", "backoff", "backoff_cap", "dead", "expire", "reserved", "rate",
-                   "rate_period", "drain"});
+                   "rate_period", "drain", "keep", "keep_max"});
     SettingsStored stored = {.tube = fields.text("tube"), .settings = parse_settings(fields)};
     if (!fields.status().ok()) return fields.status();
     const std::string_view problem = store::problem(stored);
@@ -253,7 +255,7 @@ Result<DumpFooter> parse_footer(std::string_view line, uint64_t version) {
   if (value.is_discarded()) return wrong("it is not whole, or not JSON");
   constexpr std::array<std::string_view, 5> names = {"jobs", "body_bytes", "xxh3_128", "keys",
                                                      "notes"};
-  const bool has_notes = version > dump_version_without_notes;
+  const bool has_notes = version > dump_version_of_1_0;
   Object fields(value, "the last line",
                 std::span(names).first(version == 1 ? 3
                                        : has_notes  ? 5

@@ -11,11 +11,12 @@ namespace perennial::tool {
 namespace {
 
 constexpr size_t preview_bytes = 40;
+constexpr size_t note_preview_bytes = 100;
 constexpr size_t tube_width_max = 30;  // A longer name shifts the rest of its line.
 constexpr size_t column = 10;
 
-std::string preview(std::string_view body) {
-  std::string out(body.substr(0, preview_bytes));
+std::string preview(std::string_view text, size_t bytes_max = preview_bytes) {
+  std::string out(text.substr(0, bytes_max));
   for (char& byte : out) {
     if (byte < 0x20 || byte > 0x7e) byte = '.';
   }
@@ -140,6 +141,14 @@ void DumpTable::job(const JobRow& row, std::string_view tube, const DumpBody& bo
     out_.add(body_text(body));
   }
   out_.add("\n");
+}
+
+void DumpTable::note(JobId /*job*/, const Note& note) {
+  out_.add_right("", id_width_ + 2);
+  const std::string user = note.user.empty() ? "" : ", by " + preview(note.user, note.user.size());
+  out_.add(fmt::format("note {}, attempt {}, {} ago{}: {}\n", note.number, note.attempt,
+                       table_duration(now_ - note.time), user,
+                       preview(note.text, note_preview_bytes)));
 }
 
 void print_summary(Output& out, const Survey& survey, Nanos now) {

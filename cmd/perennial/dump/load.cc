@@ -135,7 +135,7 @@ Status Loader::read_jobs() {
     if (!got.ok()) return got.status();
     if (!*got) return refuse("the dump is cut off here: its last line is missing");
     if (is_footer(line)) break;
-    if (header_.version > dump_version_without_notes && is_note(line)) {
+    if (header_.version > dump_version_of_1_0 && is_note(line)) {
       if (Status read = read_note(line); !read.ok()) return read;
       continue;
     }

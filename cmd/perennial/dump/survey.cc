@@ -37,6 +37,8 @@ Result<Survey> Survey::make(const store::Reader& reader, DumpSelection selection
           },
       .settings =
           [&](const SettingsStored& stored) {
+            const TubeSettings& settings = stored.settings;
+            survey.is_beyond_1_0_ |= settings.keep.has_value() || settings.keep_max.has_value();
             survey.settings_.push_back(stored);
             return Status();
           },
@@ -82,7 +84,7 @@ Status Survey::each_key(const store::Reader& reader,
 }
 
 DumpHeader Survey::header(const store::Reader& reader) const {
-  DumpHeader header = {.version = has_notes_ ? dump_version : dump_version_without_notes,
+  DumpHeader header = {.version = is_beyond_1_0_ ? dump_version : dump_version_of_1_0,
                        .jobs = jobs_,
                        .next_id = reader.next_id(),
                        .commit = reader.commit(),
@@ -129,7 +131,8 @@ void Survey::count(const JobRow& row) {
   const bool has_key = row.fields && row.fields->key;
   if (has_key && !selection_.is_everything()) with_key_.insert(row.id);
   highest_id_ = row.id;
-  has_notes_ = has_notes_ || (row.fields && row.fields->notes > 0);
+  const bool is_new = row.fields && (row.fields->notes > 0 || has_history(*row.fields));
+  is_beyond_1_0_ = is_beyond_1_0_ || is_new;
 }
 
 Status Survey::check_found(const store::Reader& reader) const {

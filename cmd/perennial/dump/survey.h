@@ -71,7 +71,7 @@ class Survey {
   std::array<uint64_t, store::job_states.size()> jobs_ = {};
   uint64_t job_count_ = 0;
   JobId highest_id_ = 0;
-  bool has_notes_ = false;
+  bool is_beyond_1_0_ = false;  // It has what version 1.0 cannot load.
 };
 
 }  // namespace perennial::tool

@@ -15,5 +15,7 @@ Subcommand flush_command();
 Subcommand move_command();
 Subcommand set_job_command();
 Subcommand note_command();
+Subcommand restore_job_command();
+Subcommand restore_tube_command();
 
 }  // namespace perennial::tool

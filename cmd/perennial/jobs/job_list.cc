@@ -23,7 +23,8 @@ Result<Listing> parse_job_list(std::string_view document) {
 std::string job_list_heading(JobListColumns columns) {
   const std::string line =
       line_of("ID", "STATE", "PRI", "AGE", "LEFT", "TTR", "BYTES", "RESERVES", "ATTEMPTS");
-  return line + (columns.tube ? " TUBE" : "") + (columns.note ? " LAST NOTE\n" : "\n");
+  return line + (columns.tube ? " TUBE" : "") + (columns.ended ? " ENDED    AGO   BY" : "") +
+         (columns.note ? " LAST NOTE\n" : "\n");
 }
 
 std::string job_list_line(const StatsReply& job, JobListColumns columns, std::string_view note) {
@@ -34,8 +35,12 @@ std::string job_list_line(const StatsReply& job, JobListColumns columns, std::st
       line_of(text("id"), state, text("pri"), short_duration(job.count("age")),
               short_duration(job.count("time-left")), short_duration(job.count("ttr")),
               with_commas(job.count("bytes")), text("reserves"), text("attempts"));
+  const std::string ended =
+      columns.ended ? fmt::format(" {:<8} {:<5} {}", text("ended"),
+                                  short_duration(job.count("ended-age")), text("ended-by"))
+                    : "";
   const std::string tube = columns.tube ? " " + text("tube") : "";
-  return fmt::format("{}{}{}{}\n", line, tube, note.empty() ? "" : " ", note);
+  return fmt::format("{}{}{}{}{}\n", line, tube, ended, note.empty() ? "" : " ", note);
 }
 
 }  // namespace perennial::tool

@@ -15,6 +15,7 @@ Result<Listing> parse_job_list(std::string_view document);
 struct JobListColumns {
   bool tube = false;
   bool note = false;
+  bool ended = false;  // How, how long ago, and by whom.
 };
 
 // The table: a heading, and a line for each job. Columns have fixed widths, because the jobs may

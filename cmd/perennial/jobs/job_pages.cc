@@ -104,7 +104,7 @@ Result<JobCounts> count_jobs(ServerConnection& server, const std::string& tube, 
     }
     return counts;
   }
-  ListJobs command{.tube = tube, .states = states, .count = {list_count_max}};
+  ListJobs command{.tube = tube, .states = {.states = states}, .count = {list_count_max}};
   do {
     Result<Listing> page = ask_page(server, command);
     if (!page.ok()) return page.take_status();

@@ -51,6 +51,13 @@ Result<ListJobs> read_list(const ListOptions& options, ExtensionSet& needed) {
   Status read =
       read_options<ListJobs>({{"state", options.states}, {"idp", options.key}}, command, needed);
   if (!read.ok()) return read;
+  if (command.states.are_ended) {
+    needed = needed.with(Extension::Ended);
+    if (all || options.key || options.match) {
+      return Status(StatusCode::InvalidArgument,
+                    "--state ended is of one tube, and goes neither with --idp nor with --match");
+    }
+  }
   return command;
 }
 
@@ -78,12 +85,12 @@ Result<Listing> ask_fitting(ServerConnection& server, ListJobs& command, const J
   return page;
 }
 
-// Empty: the job has none.
+// The text of the newest note. Empty: the job has none.
 Result<std::string> newest_note(ServerConnection& server, const StatsReply& job) {
   if (job.count("notes") == 0) return std::string();
-  const Result<std::vector<wire::ToldNote>> notes = ask_notes(server, job.count("id"));
+  const auto notes = ask_notes(server, job.count("id"));
   if (!notes.ok()) return notes.status();
-  return newest_line(*notes);
+  return *notes && !(*notes)->empty() ? (*notes)->back().text : std::string();
 }
 
 // Prints jobs as they come, because there may be millions.
@@ -95,10 +102,12 @@ class Printer {
     const std::string heading = with_bold_heading(job_list_heading(columns_), STDOUT_FILENO);
     std::fputs(json_ ? "{\"jobs\": [" : heading.c_str(), stdout);
   }
-  // `note`: the newest one, of a wide list.
+  // `note`: the text of the newest one, of a wide list.
   void add(const StatsReply& job, const std::string& note) {
     if (json_) std::fputs(printed_ == 0 ? "\n" : ",\n", stdout);
-    std::fputs((json_ ? json_of(job, note) : job_list_line(job, columns_, note)).c_str(), stdout);
+    const std::string line =
+        json_ ? json_of(job, note) : job_list_line(job, columns_, note_line(note));
+    std::fputs(line.c_str(), stdout);
     ++printed_;
   }
   // `cursor` is 0 if these were all.
@@ -115,7 +124,7 @@ class Printer {
     if (!columns_.note) return to_json(job);
     nlohmann::ordered_json out = nlohmann::ordered_json::parse(to_json(job));
     out["last_note"] = note;
-    return out.dump();
+    return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 
   const bool json_;
@@ -133,7 +142,9 @@ Status list(const ListOptions& options) {
   Result<ServerConnection> server = open_server(options.server);
   if (!server.ok()) return server.take_status();
   if (Status known = require_extensions(*server, needed); !known.ok()) return known;
-  Printer printer(options.json, {.tube = options.tube == all_tubes, .note = options.wide});
+  Printer printer(options.json, {.tube = options.tube == all_tubes,
+                                 .note = options.wide,
+                                 .ended = command->states.are_ended});
   uint64_t left = options.limit == 0 ? UINT64_MAX : options.limit;
   bool begun = false;
   do {
@@ -169,6 +180,10 @@ Subcommand list_command() {
           "are "
           "reserved as may be; in JSON its state is 'ready', and 'parked' is true. Bodies are not "
           "shown: 'perennial peek ID' shows one.\n\n"
+          "With --wide LAST NOTE is the first and the last line of the newest note of a job, at "
+          "most "
+          "120 characters of them: '~' marks that there are more. In JSON 'last_note' is the whole "
+          "text. 'perennial peek ID' shows all notes.\n\n"
           "--state and --match take what they take in 'perennial flush', 'move' and 'kick': with "
           "--match only jobs whose age, priority, number of reservations or of timeouts "
           "is in the ranges given. The tool picks them out itself, so it reads all jobs of the "
@@ -176,10 +191,16 @@ Subcommand list_command() {
           "The server looks at the jobs page by page, and serves others in between, so a list of "
           "many jobs is not one moment. If there are more jobs than --limit, the last line, on "
           "standard error, says how to go on; with --json it is 'cursor', which is 0 at the end. "
+          "--state ended shows those that the tube keeps of the jobs that have ended ('perennial "
+          "set "
+          "tube --keep'), the last one first: how each has ended, how long ago, and by whom. "
+          "'perennial restore-job' puts one back.\n\n"
           "A beanstalkd has no such command.",
       .examples =
           "  perennial list mail\n"
           "  perennial list mail --state buried,delayed --limit 0\n"
+          "  # What was deleted, flushed or has expired today:\n"
+          "  perennial list mail --state ended\n"
           "  # Why did they fail?\n"
           "  perennial list mail --state buried --wide\n"
           "  # Which job has the key?\n"

@@ -76,8 +76,15 @@ std::string latency_text(uint64_t microseconds) {
 }
 
 std::string truncate(std::string_view text, size_t columns) {
-  if (text.size() <= columns) return std::string(text);
-  return std::string(text.substr(0, columns - 1)) + "~";
+  size_t characters = 0;
+  size_t cut = 0;  // Where the last character begins that may be there.
+  for (size_t at = 0; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
+    characters += begins ? 1 : 0;
+    if (begins && characters == columns) cut = at;
+    if (characters > columns) return std::string(text.substr(0, cut)) + "~";
+  }
+  return std::string(text);
 }
 
 void complain(std::string_view command, std::string_view message) {

@@ -23,7 +23,8 @@ std::string short_count(uint64_t number);
 std::string size_text(uint64_t bytes);
 // "850 us", "12.3 ms", "1.2 s".
 std::string latency_text(uint64_t microseconds);
-// At most `columns` characters, which is at least 1. "~" marks a truncated text.
+// At most `columns` characters, which is at least 1, of a text in UTF-8. "~" marks a truncated
+// text.
 std::string truncate(std::string_view text, size_t columns);
 
 // Text that is safe for a terminal.

@@ -130,6 +130,8 @@ constexpr Row setting_rows[] = {
     {"reserved-max", "reserved at once", Unit::Setting},
     {"rate", "rate, jobs:s", Unit::Setting},
     {"draining", "draining", Unit::Text},
+    {"keep", "ended jobs kept, s", Unit::Setting},
+    {"keep-max", "ended jobs kept", Unit::Setting},
 };
 constexpr Block tube_blocks[] = {
     {"jobs", job_rows}, {"clients", client_rows}, {"settings", setting_rows}};
@@ -157,6 +159,13 @@ constexpr Row one_job_rows[] = {
     {"idp-ttl", "key stays taken", Unit::Seconds},
     {"con", "concurrency key:jobs", Unit::Setting},
     {"parked", "parked", Unit::Text},
+    {"restored", "was job", Unit::Setting},
+    {"put-at", "put at", Unit::Setting},
+    {"put-by", "put by", Unit::Setting},
+    {"first-reserved", "first reserved at", Unit::Setting},
+    {"ended", "ended", Unit::Text},
+    {"ended-age", "ended ago", Unit::Seconds},
+    {"ended-by", "ended by", Unit::Setting},
 };
 
 bool is_unset(std::string_view setting) {

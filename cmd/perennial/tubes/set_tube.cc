@@ -24,6 +24,8 @@ struct SetTubeOptions {
   std::optional<std::string> reserved = {};
   std::optional<std::string> rate = {};
   std::optional<std::string> drain = {};
+  std::optional<std::string> keep = {};
+  std::optional<std::string> keep_max = {};
   bool json = false;
 };
 
@@ -32,7 +34,7 @@ Result<SetTube> read_set(const SetTubeOptions& options, ExtensionSet& needed) {
   const std::initializer_list<GivenOption> given = {
       {"tries", options.tries},   {"backoff", options.backoff},   {"dead", options.dead},
       {"expire", options.expire}, {"reserved", options.reserved}, {"rate", options.rate},
-      {"drain", options.drain}};
+      {"drain", options.drain},   {"keep", options.keep},         {"keep-max", options.keep_max}};
   if (!is_any_given(given))
     return Status(StatusCode::InvalidArgument, "say what to set: give at least one option");
   SetTube command{.tube = options.tube};
@@ -86,6 +88,8 @@ Subcommand set_tube_command() {
           "  # At most 20 at once, and ten a second:\n"
           "  perennial set tube mail --reserved 20 --rate 10:1s\n"
           "  perennial set tube mail --rate -\n"
+          "  # Keep the jobs that end for a day, so that they can be put back:\n"
+          "  perennial set tube mail --keep 1d\n"
           "  # No more puts:\n"
           "  perennial set tube mail --drain yes\n",
       .flags = with_server_flags(
@@ -104,6 +108,9 @@ Subcommand set_tube_command() {
                           options->reserved),
               option_flag("rate", "So many reservations in each such time", options->rate),
               option_flag("drain", "Whether puts into the tube are refused", options->drain),
+              option_flag("keep", "Jobs that end are kept for so long", options->keep),
+              option_flag("keep-max", "So many of those that ended last are kept",
+                          options->keep_max),
               {"--json", "", "Report as JSON", &options->json},
           }),
       .run = [options] { return set_tube_settings(*options); },

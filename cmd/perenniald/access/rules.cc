@@ -86,6 +86,9 @@ struct Judge {
   Judgement list_notes(ListNotes& list) const {
     return on_job(list.id, engine.holds(conn, list.id) ? Verb::Consume : Verb::Inspect);
   }
+  // Whose tube is known only when the job is read. Core looks at its grants then.
+  Judgement peek_ended(PeekEnded& /*peek*/) const { return for_all(Verb::Inspect); }
+  Judgement restore_job(RestoreJob& /*restore*/) const { return for_all(Verb::Manage); }
   Judgement delete_job(Delete& command) const { return delete_id(command.id); }
   Judgement delete_batch(DeleteBatch& batch) const {
     for (const JobId id : batch.ids) {
@@ -185,6 +188,7 @@ constexpr std::string_view watched =
 constexpr std::string_view deleted =
     "the tube of the job: `consume` if the connection holds it, else `manage`";
 
+constexpr std::string_view ended = "the tube in which the job ended";
 constexpr std::string_view noted =
     "the tube of the job: `consume` if the connection holds it, else `inspect`";
 
@@ -208,6 +212,8 @@ constexpr std::tuple rules{
     needs<StatsJob>({Verb::Inspect}, Scope::Job),
     judged_by<NoteJob>(&Judge::note_job, {Verb::Consume, Verb::Manage}, deleted),
     judged_by<ListNotes>(&Judge::list_notes, {Verb::Consume, Verb::Inspect}, noted),
+    judged_by<PeekEnded>(&Judge::peek_ended, {Verb::Inspect}, ended),
+    judged_by<RestoreJob>(&Judge::restore_job, {Verb::Manage}, ended),
     needs<PeekReady>({Verb::Inspect}, Scope::UsedTube),
     needs<PeekDelayed>({Verb::Inspect}, Scope::UsedTube),
     needs<PeekBuried>({Verb::Inspect}, Scope::UsedTube),
@@ -219,6 +225,7 @@ constexpr std::tuple rules{
     needs<PauseTube>({Verb::Manage}, Scope::Tube),
     needs<FlushTube>({Verb::Manage}, Scope::Tube),
     needs<KickTube>({Verb::Manage}, Scope::Tube),
+    needs<RestoreTube>({Verb::Manage}, Scope::Tube),
     needs<Kick>({Verb::Manage}, Scope::UsedTube),
     needs<KickJob>({Verb::Manage}, Scope::Job),
     judged_by<SetTube>(&Judge::set_tube, {Verb::Manage},

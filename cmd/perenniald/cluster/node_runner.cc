@@ -342,7 +342,7 @@ Node::Events NodeRunner::node_events() {
         {{"state", std::string(puts_name(puts))}});
     entries_->set_puts(puts);
   };
-  events.reads_notes = [this](bool others_do) { entries_->set_reads_notes(others_do); };
+  events.reads_batches = [this](uint8_t format) { entries_->set_batch_format_max(format); };
   events.hand_over = [this](const std::string& to, store::cluster::HandoverCause cause) {
     on_hand_over(to, cause);
   };

@@ -127,7 +127,7 @@ void Core::answer_notes(BeanstalkSession& conn, const NotesOf& reply) {
   constexpr size_t one_bytes = note_bytes_max + note_user_bytes_max;
   const uint64_t slot =
       conn.replies.outbox.open_slot(after, size_t{notes_kept(reply.had)} * one_bytes);
-  notes_.add({.conn = conn.id, .slot = slot, .command = conn.command}, reply.job);
+  notes_.add({.conn = conn.id, .slot = slot, .command = conn.command, .had = reply.had}, reply.job);
   held_.hold(conn.id, conn.replies, after);
 }
 
@@ -138,7 +138,7 @@ void Core::on_notes(uint64_t ticket, Result<std::vector<Note>> notes) {
   scratch_.clear();
   if (notes.ok()) {
     auto list = std::make_unique<NoteList>();
-    list->notes = merge_notes(notes.take(), std::move(waiter.unwritten));
+    list->notes = merge_notes(notes.take(), std::move(waiter.unwritten), waiter.had);
     wire::append_reply(scratch_, std::move(list));
   } else {
     answer_counts_.on_word(Word::InternalError, CommandKind::Other);

@@ -8,6 +8,13 @@
 #include "engine/types/check.h"
 
 namespace perennial::core {
+namespace {
+
+std::optional<Nanos> sooner(std::optional<Nanos> one, std::optional<Nanos> other) {
+  return one && other ? std::min(*one, *other) : (one ? one : other);
+}
+
+}  // namespace
 
 size_t Core::awaited_clients() const {
   const bool may_grow = batches_.open_is_promised() && !batches_.is_large();
@@ -15,8 +22,9 @@ size_t Core::awaited_clients() const {
 }
 
 store::Batch Core::take_batch(Nanos now) {
-  // A read must begin before this batch is written, because the batch may delete what is read.
+  // A read must begin before this batch is written, because the batch may change what is read.
   CHECK(!waits_.has_begun_any());
+  CHECK(!notes_.has_wanted());
   if (batches_.next_is_open()) held_.on_open_taken();
   return batches_.take(now);
 }
@@ -27,6 +35,7 @@ void Core::on_committed(BatchIndex committed, BatchIndex durable, Nanos now, Nan
   if (committed <= before) return;
   bodies_.unpin(committed);
   notes_.on_written(committed);
+  ended_.on_written(committed);
   held_.release(
       took, now, [this](ConnId id) { return find(id); },
       [this](BeanstalkSession& conn) { after_progress(conn); });
@@ -59,14 +68,13 @@ void Core::take_changed(std::vector<ConnId>& changed) {
 
 std::optional<Nanos> Core::next_tick() const {
   const std::optional<Nanos> tick = engine_.next_deadline(!must_hold_transitions());
-  const std::optional<Nanos> sign_in = sign_in_deadline();
-  return tick && sign_in ? std::min(*tick, *sign_in) : (tick ? tick : sign_in);
+  return sooner(sooner(tick, sign_in_deadline()), ended_.next_look());
 }
 
 std::optional<Nanos> Core::next_deadline() const {
   const std::optional<Nanos> next = next_tick();
   const std::optional<Nanos> due = batches_.due_at(held_.wait_until());
-  return next && due ? std::min(*next, *due) : (next ? next : due);
+  return sooner(next, due);
 }
 
 }  // namespace perennial::core

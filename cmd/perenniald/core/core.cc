@@ -94,7 +94,6 @@ Core::Core(Options options)
       shared_bodies_(budget_, options_.output_little_bytes),
       bodies_(options_.body_cache_bytes, budget_, shared_bodies_),
       waits_(budget_, options_.output_little_bytes, options_.reads_max),
-      notes_(options_.reads_max),
       run_budget_(options_.run_cost_max),
       batches_({.bytes_max = options_.batch_bytes_max, .idle = options_.sync_idle}),
       held_(batches_),
@@ -114,6 +113,8 @@ void Core::resume(uint64_t epoch, BatchIndex last_index, JobId next_id, Nanos no
   const Status restored = engine_.finish_restore(next_id, now, output_);
   CHECK(restored.ok());
   absorb_transitions({}, now);
+  ended_.on_written(last_index);
+  ended_.look_at_all(now);
 }
 
 bool Core::is_caught_up(Nanos now) const {
@@ -137,6 +138,7 @@ void Core::catch_up(Nanos now) {
 void Core::tick(Nanos now) {
   const engine::Tick tick = {.go_on = !must_hold_transitions()};
   apply({.now = now, .accepts_puts = admission_.accepts_any(), .event = tick});
+  ended_.on_timer(now);
   if (!tick.go_on) return;
   const std::optional<Nanos> next = engine_.next_deadline();
   if (next && *next <= now) transitions_left_in_ = batches_.open_index();
@@ -263,6 +265,7 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
   if (gate_.users() == nullptr && is_for_admins(*step.command)) {
     gate_.audit(audit_event(conn, *step.command));
   }
+  if (serve_ended(conn, *step.command, now)) return;
   const size_t listed_bytes = engine_.view().listed_bytes(conn.id, *step.command);
   if (large_answers_.must_wait(listed_bytes)) {
     ++conn.queued_answers;
@@ -339,6 +342,8 @@ void Core::resume_held_puts(Nanos now) {
 
 void Core::apply(engine::Input&& input, std::span<Body> bodies) {
   output_.clear();
+  input.keeps_ended = ended_allowed_ && ended_disk() == EndedDesk::Disk::Ample;
+  if (input.conn != 0) input.user = user_of(input.conn);
   engine_.apply(input, output_);
   run_budget_.spend(output_.cost);
   absorb_transitions(bodies, input.now);
@@ -377,6 +382,7 @@ void Core::absorb_transitions(std::span<Body> bodies, Nanos now) {
     } else if (const auto* const noted = std::get_if<NoteStored>(&transition)) {
       notes_.on_stored(*noted, batches_.open_index());
     }
+    ended_.on_transition(transition, batches_.open_index(), now);
     batches_.add(transition, view);
   }
 }

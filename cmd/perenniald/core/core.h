@@ -26,6 +26,7 @@
 #include "cmd/perenniald/core/body_cache.h"
 #include "cmd/perenniald/core/body_waits.h"
 #include "cmd/perenniald/core/command_times.h"
+#include "cmd/perenniald/core/ended/ended_desk.h"
 #include "cmd/perenniald/core/held_replies.h"
 #include "cmd/perenniald/core/large_answers.h"
 #include "cmd/perenniald/core/memory_budget.h"
@@ -92,7 +93,8 @@ struct Options {
 // One turn of the loop is any number of on_... calls, and then these calls, in this order:
 //   run_next()         while has_runnable(), or until the time of the turn is used up.
 //   take_reads()       Read each body as the database is now: a later batch may delete it.
-//   take_note_reads()  The same with notes.
+//   take_note_reads()  The same with notes, which a later batch may change, too.
+//   take_ended_reads() The same with jobs that have ended, without that haste.
 //   checkpoints()      freeze_point(), then take_point(). The log creates the checkpoint behind
 //                      the last batch that was taken.
 //   take_batch()       if the log is idle and batch_due(): append the batch to the log.
@@ -106,10 +108,10 @@ struct Options {
 // when every batch whose effects it could show is committed: RESERVED shows the state of one job,
 // and any other reply may show everything. A command that follows an unanswered command of its
 // connection is not run.
-class Core {
+class Core : private EndedDesk::Queue {
  public:
   explicit Core(Options options);
-  ~Core();
+  ~Core() override;
 
   // ---- Start. The store restores tubes, pauses and jobs into the engine. resume() then continues
   // after the index of the last batch on disk, in a new epoch. Serve no client until
@@ -138,6 +140,8 @@ class Core {
   bool close_connection(ConnId conn);
   // The user that a connection has shown; empty: none.
   std::string_view user_of(ConnId conn) const;
+  // How many jobs the unfinished operation of the connection has changed by now. None: it has none.
+  std::optional<uint64_t> operation_progress(ConnId conn) const;
   // Bytes of answers of one connection that have not left.
   size_t output_bytes(ConnId conn) const;
   void on_timer(Nanos now);
@@ -148,10 +152,12 @@ class Core {
   void on_write_stall(bool stalled, Nanos now);
   // Whether notes may be written: not while a node of the cluster follows that does not know them.
   void on_notes_allowed(bool allowed) { notes_allowed_ = allowed; }
+  // The same for jobs that are kept when they end.
+  void on_ended_allowed(bool allowed) { ended_allowed_ = allowed; }
   bool disk_accepts_puts() const { return admission_.disk_accepts_puts(); }
   // How much free space the disk has. The caller reports it before each on_committed(), and at
   // least once a turn.
-  void on_disk_left(const store::DiskLeft& left) { admission_.on_disk_left(left); }
+  void on_disk_left(const store::DiskLeft& left);
   // Replies that depend on batches up to `committed` may leave. Batches up to `durable` are synced.
   // Batches that have been written come back with recycle(). `took`: nanoseconds until the last
   // batch was synced; 0 if the mode does not wait for syncs.
@@ -165,6 +171,10 @@ class Core {
   // The notes that were read, in any order; perhaps none. Corruption: one of them is damaged. An
   // I/O error ends the process and must not be passed here.
   void on_notes(uint64_t ticket, Result<std::vector<Note>> notes);
+  // What was read of ended jobs. An I/O error ends the process and must not be passed here.
+  void on_ended(uint64_t ticket, EndedResult&& result, Nanos now) {
+    ended_.on_read(ticket, std::move(result), now);
+  }
 
   // ---- What waits to be run: large answers that the memory budget admits now, and connections
   // whose commands may be run and were not. Such a command followed one that has been answered
@@ -182,6 +192,8 @@ class Core {
   std::vector<BodyRead> take_reads() { return waits_.take_reads(); }
   // Each read ends with on_notes().
   std::vector<NoteRead> take_note_reads() { return notes_.take_reads(); }
+  // Each read ends with on_ended().
+  std::vector<EndedRead> take_ended_reads() { return ended_.take_reads(); }
   // Whether a batch should go to the log now, provided that the log is idle.
   bool batch_due(Nanos now) const { return batches_.is_due(now, held_.wait_until()); }
   // Whether the next batch is so large that it should not wait for the end of the turn.
@@ -269,6 +281,18 @@ class Core {
   void fill_slot(const BodyWaiter& waiter, const Body* body);
   void answer_notes(BeanstalkSession& conn, const NotesOf& reply);
   void make_large_answer(Nanos now);
+  // Whether the command is about ended jobs; then it is answered, now or later.
+  bool serve_ended(BeanstalkSession& conn, const Command& command, Nanos now);
+  bool is_of_ended(const ListNotes& notes) const;
+  EndedDesk::Disk ended_disk() const;
+  // -- EndedDesk::Queue
+  Reply restore(engine::Restore&& job, Body&& body, Nanos now) override;
+  void end(engine::EndedOver&& over, Nanos now) override;
+  bool may_inspect(ConnId conn, std::string_view tube) const override;
+  bool may_manage(ConnId conn, std::string_view tube) const override;
+  bool is_open(ConnId conn) const override { return find(conn) != nullptr; }
+  void answer(ConnId conn, const Reply& reply, Nanos now) override;
+  void answer_body(ConnId conn, const JobReply& reply, Body&& body, Nanos now) override;
   void begin_body(JobId job);
   void rescue_body(JobId job);
   bool must_hold_transitions() const;
@@ -317,6 +341,7 @@ class Core {
   BodyWaits waits_;
   NoteWaits notes_;
   bool notes_allowed_ = true;
+  bool ended_allowed_ = true;
   // By Reading: how many sessions have said it last.
   std::array<uint64_t, 5> reading_counts_ = {};
   absl::flat_hash_map<ConnId, std::unique_ptr<BeanstalkSession>> sessions_;
@@ -329,6 +354,7 @@ class Core {
   // The batch that was open when a tick last left transitions for a later turn.
   BatchIndex transitions_left_in_ = 0;
   CheckpointCoordinator checkpoints_;
+  EndedDesk ended_{engine_.view(), *this};
 
   std::vector<ConnId> changed_;
   std::deque<ConnId> runnable_;  // Connections with commands to run. The first has waited longest.

@@ -9,48 +9,46 @@
 namespace perennial::core {
 
 void NoteWaits::on_stored(const NoteStored& stored, BatchIndex batch) {
-  unwritten_.push_back({batch, stored.job, stored.note});
+  std::vector<Unwritten>& notes = unwritten_[stored.job];
+  if (notes.size() == notes_max) notes.erase(notes.begin());
+  notes.push_back({batch, stored.note});
+  stored_.emplace_back(batch, stored.job);
 }
 
 void NoteWaits::on_written(BatchIndex batch) {
-  while (!unwritten_.empty() && unwritten_.front().batch <= batch) unwritten_.pop_front();
+  for (; !stored_.empty() && stored_.front().first <= batch; stored_.pop_front()) {
+    const auto found = unwritten_.find(stored_.front().second);
+    if (found == unwritten_.end()) continue;
+    std::erase_if(found->second, [&](const Unwritten& one) { return one.batch <= batch; });
+    if (found->second.empty()) unwritten_.erase(found);
+  }
 }
 
 void NoteWaits::add(NoteWaiter waiter, JobId job) {
-  for (const Unwritten& unwritten : unwritten_) {
-    if (unwritten.job == job) waiter.unwritten.push_back(unwritten.note);
+  if (const auto found = unwritten_.find(job); found != unwritten_.end()) {
+    for (const Unwritten& one : found->second) waiter.unwritten.push_back(one.note);
   }
-  wanted_.push_back({job, std::move(waiter)});
-}
-
-std::vector<NoteRead> NoteWaits::take_reads() {
-  std::vector<NoteRead> begun;
-  while (may_begin()) {
-    Wanted wanted = std::move(wanted_.front());
-    wanted_.pop_front();
-    begun.push_back({.ticket = ++last_ticket_, .job = wanted.job});
-    reads_.emplace(last_ticket_, std::move(wanted.waiter));
-  }
-  return begun;
+  wanted_.push_back({.ticket = ++last_ticket_, .job = job});
+  waiters_.emplace(last_ticket_, std::move(waiter));
 }
 
 NoteWaiter NoteWaits::end(uint64_t ticket) {
-  const auto found = reads_.find(ticket);
-  CHECK(found != reads_.end());
+  const auto found = waiters_.find(ticket);
+  CHECK(found != waiters_.end());
   NoteWaiter waiter = std::move(found->second);
-  reads_.erase(found);
+  waiters_.erase(found);
   return waiter;
 }
 
-std::vector<Note> merge_notes(std::vector<Note> read, std::vector<Note> unwritten) {
+std::vector<Note> merge_notes(std::vector<Note> read, std::vector<Note> unwritten, uint32_t had) {
   std::ranges::move(unwritten, std::back_inserter(read));
+  const uint32_t gone = had - notes_kept(had);  // Notes up to this number are not kept any more.
+  std::erase_if(read, [&](const Note& note) { return note.number <= gone || note.number > had; });
   std::ranges::stable_sort(read, {}, &Note::number);
   const auto is_same = [](const Note& one, const Note& other) {
     return one.number == other.number;
   };
   read.erase(std::unique(read.begin(), read.end(), is_same), read.end());
-  const size_t over = read.size() > notes_max ? read.size() - notes_max : 0;
-  read.erase(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(over));
   return read;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -24,52 +25,51 @@ struct NoteWaiter {
   ConnId conn = 0;
   uint64_t slot = 0;
   CommandTimes::Start command = {};
-  std::vector<Note> unwritten = {};  // What the database may not have yet.
+  uint32_t had = 0;  // How many notes the job has had when the command was run.
+  // The notes of then that the database may not have yet, the oldest first.
+  std::vector<Note> unwritten = {};
 };
 
-// Which answers wait for notes, which are on disk only; and the notes of batches that are not
-// written yet, since no read finds those. Those of a job that is gone need not be taken away:
-// nobody asks for them, and no other job gets its id.
+// Which answers wait for notes, which are on disk only; and the last notes of each job that are in
+// batches that are not written yet, since no read finds those. Those of a job that is gone need not
+// be taken away: nobody asks for them, and no other job gets its id.
 //
-// An answer shows the notes as they are when they are read, which is after the command was decided
-// and before the answer leaves: a job that is deleted meanwhile has none.
+// An answer shows the notes as they were when its command was run. For that each read is given out
+// before a batch with later commands goes to the log, and shows the database as it was then. What
+// waits is bounded by the outboxes: each answer has its slot there.
 class NoteWaits {
  public:
-  // A read begins only while fewer than `reads_max` are under way.
-  explicit NoteWaits(size_t reads_max) : reads_max_(reads_max) {}
-
   // The note is in the batch with this index. Indices do not fall.
   void on_stored(const NoteStored& stored, BatchIndex batch);
   // Batches up to this one are in the database.
   void on_written(BatchIndex batch);
 
+  // REQUIRES: the notes of the job that are not written yet are those of now, and waiter.had counts
+  // them.
   void add(NoteWaiter waiter, JobId job);
-  // Returns the reads that have begun since the last call.
-  std::vector<NoteRead> take_reads();
-  bool may_begin() const { return !wanted_.empty() && reads_.size() < reads_max_; }
+  // Returns the reads that were added since the last call.
+  std::vector<NoteRead> take_reads() { return std::exchange(wanted_, {}); }
+  bool has_wanted() const { return !wanted_.empty(); }
   // A read has ended. REQUIRES: take_reads() has given the ticket.
   NoteWaiter end(uint64_t ticket);
 
  private:
-  struct Wanted {
-    JobId job;
-    NoteWaiter waiter;
-  };
   struct Unwritten {
     BatchIndex batch;
-    JobId job;
     Note note;
   };
 
-  const size_t reads_max_;
   uint64_t last_ticket_ = 0;
-  std::deque<Wanted> wanted_;
-  absl::flat_hash_map<uint64_t, NoteWaiter> reads_;  // Under way, by ticket.
-  std::deque<Unwritten> unwritten_;                  // In the order of batches.
+  std::vector<NoteRead> wanted_;
+  absl::flat_hash_map<uint64_t, NoteWaiter> waiters_;  // By ticket, until their reads end.
+  // At most notes_max of each job, the oldest first.
+  absl::flat_hash_map<JobId, std::vector<Unwritten>> unwritten_;
+  // The batch and the job of each note that was stored, in the order of batches.
+  std::deque<std::pair<BatchIndex, JobId>> stored_;
 };
 
-// Those that are kept of what was read and of what was not written yet: the last notes_max, oldest
-// first.
-std::vector<Note> merge_notes(std::vector<Note> read, std::vector<Note> unwritten);
+// What a job that has had `had` notes keeps, the oldest first, of the notes that were read and of
+// those that were not written yet. The read may show the job before or after those.
+std::vector<Note> merge_notes(std::vector<Note> read, std::vector<Note> unwritten, uint32_t had);
 
 }  // namespace perennial::core

@@ -31,6 +31,7 @@ class PutAdmission {
   // ---- What the store reports.
   void on_disk_space(bool accepts_puts) { disk_accepts_puts_ = accepts_puts; }
   void on_disk_left(const store::DiskLeft& left) { disk_left_ = left; }
+  const store::DiskLeft& disk_left() const { return disk_left_; }
   void on_write_stall(bool stalled) { write_stalled_ = stalled; }
   bool disk_accepts_puts() const { return disk_accepts_puts_; }
 

@@ -64,7 +64,7 @@ struct ServerFacts {
     uint64_t value = 0;
   };
   std::vector<Property> properties = {};  // Those of a family come one after the other.
-  uint64_t damaged_rows = 0;              // Blocks of tables other than bodies.
+  uint64_t damaged_rows = 0;              // Blocks of tables with the state of the queue.
   uint64_t scrub_bytes = 0;               // Read again, since the start.
   uint64_t scrub_passes = 0;
   uint64_t log_bytes = 0;

@@ -16,7 +16,7 @@ namespace perennial::http {
 class Needs {
  public:
   // The most commands that one path may stand for.
-  static constexpr size_t commands_max = 3;
+  static constexpr size_t commands_max = 4;
 
   // No verb. `text`, in Markdown, says so, and which part of the answer is for whom.
   static constexpr Needs nothing(std::string_view text) { return Needs({}, {}, text, true); }

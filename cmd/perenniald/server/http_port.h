@@ -126,6 +126,9 @@ class HttpPort final : private http::RouteSources {
   std::string address_of(ConnId conn) override { return parts_.connections.peer_of(conn); }
   std::string_view user_of(ConnId conn) override { return parts_.core.user_of(conn); }
   size_t output_bytes_of(ConnId conn) override { return parts_.core.output_bytes(conn); }
+  std::optional<uint64_t> operation_progress(ConnId conn) override {
+    return parts_.core.operation_progress(conn);
+  }
   bool close_connection(ConnId conn) override { return parts_.core.close_connection(conn); }
   void find_in_bodies(std::vector<JobId> jobs, BodySearch::Test is_wanted,
                       BodySearch::Done done) override;

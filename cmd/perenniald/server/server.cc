@@ -77,7 +77,7 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
       checkpoints_(loop_.loop(), core_, clock_,
                    checkpoint_settings(config, process_facts_.version)) {
   checkpoints_.on_damage([this] {
-    if (store_ != nullptr) store_->suspect_bodies();
+    if (store_ != nullptr) store_->suspect_tables();
   });
   if (users != nullptr) core_.set_users(std::move(users));
   loop_.open(reads_hangup() || config.is_ephemeral);
@@ -247,7 +247,7 @@ size_t Server::serve(std::span<const ConnId> conns) {
 
 void Server::before_append(const store::Batch& batch) {
   appended_at_ = clock_.now();
-  bodies_.reads().before_write(batch);
+  bodies_.before_write(batch);
 }
 
 void Server::on_body(const core::BodyRead& read, Result<Body> body) {

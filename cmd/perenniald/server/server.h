@@ -119,6 +119,9 @@ class Server final : private ServerLoop::Owner,
   size_t serve(std::span<const ConnId> conns) override;
   void read_body(const core::BodyRead& read) override { bodies_.reads().start(*store_, read); }
   void read_notes(const core::NoteRead& read) override { bodies_.notes().start(*store_, read); }
+  void read_ended(core::EndedRead&& read) override {
+    bodies_.ended().start(*store_, std::move(read));
+  }
   void before_append(const store::Batch& batch) override;
   void order_checkpoint() override { checkpoints_.order_checkpoint(*log_); }
   void on_checkpoint_created(const store::CheckpointCreated& created) override {

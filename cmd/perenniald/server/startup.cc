@@ -167,6 +167,9 @@ Status Startup::load(store::Store& store, ClockCheck& check) {
     return engine_.restore_pause(pause, now);
   };
   sink.settings = [&](const SettingsStored& stored) { return engine_.restore_settings(stored); };
+  sink.ended = [&](const std::string& tube, const EndedSpan& span) {
+    return engine_.restore_ended(tube, span);
+  };
   sink.job = [&](const JobRow& row) {
     check.job(row);
     return restore(row);

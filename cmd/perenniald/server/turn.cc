@@ -10,6 +10,7 @@ Turn::Turn(core::Core& core, store::Log& log, TurnClock& clock, TurnBudget& budg
   store_facts_ = opened.facts;
   core_.on_disk_space(opened.accepts_puts, clock_.now());
   core_.on_notes_allowed(log_.may_store_notes());
+  core_.on_ended_allowed(log_.may_store_ended());
 }
 
 // A turn that reads from many clients takes a while. A batch that is too large to be written on the
@@ -33,6 +34,7 @@ void Turn::on_log_update() {
   core_.on_disk_left(parts_.disk_left());
   core_.on_disk_space(update.store.accepts_puts, clock_.now());
   core_.on_notes_allowed(log_.may_store_notes());
+  core_.on_ended_allowed(log_.may_store_ended());
   core_.on_write_stall(update.store.write_stalled, clock_.now());
   const store::LogIndices& indices = update.indices;
   core_.on_committed(indices.reply_index(), indices.durable, clock_.now(), update.took);
@@ -103,6 +105,9 @@ void Turn::start_reads() {
     for (const core::BodyRead& read : reads) parts_.read_body(read);
   }
   for (const core::NoteRead& read : core_.take_note_reads()) parts_.read_notes(read);
+  // A tube that is being restored would keep a stop waiting for as long as that takes.
+  if (stopping_) return;
+  for (core::EndedRead& read : core_.take_ended_reads()) parts_.read_ended(std::move(read));
 }
 
 // Returns whether a batch was due and the log has taken it.

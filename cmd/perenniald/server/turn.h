@@ -50,6 +50,8 @@ class Turn {
     virtual void read_body(const core::BodyRead& read) = 0;
     // The same, with core's on_notes().
     virtual void read_notes(const core::NoteRead& read) = 0;
+    // The same, with core's on_ended().
+    virtual void read_ended(core::EndedRead&& read) = 0;
     // Called before each append.
     virtual void before_append(const store::Batch& batch) = 0;
     // If a checkpoint point follows the last batch taken, gives the checkpoint its place in the

@@ -27,6 +27,8 @@ const std::vector<CommandLine>& command_lines() {
       {"list", "list default --server SERVER"},
       {"set job", "set job 4 --pri 7 --server SERVER"},
       {"flush", "flush default --yes --server SERVER"},
+      {"restore-job", "restore-job 3 --server SERVER"},
+      {"restore-tube", "restore-tube default --yes --server SERVER"},
       {"move", "move default other --yes --server SERVER"},
       {"set tube", "set tube default --tries 5 --server SERVER"},
       {"work", "work --tube default --dry-run --server SERVER -- cat"},

@@ -64,6 +64,10 @@ TEST(Output, AResultThatIsNotWrittenIsAFailure) {
   for (int i = 0; i < 9; ++i) {
     ASSERT_EQ(support::run_tool({"put", "body", "--server", server.address()}).code, 0);
   }
+  // So that a job that was deleted can be put back.
+  const std::vector<std::string> keep = {"set", "tube",     "default",       "--keep",
+                                         "1h",  "--server", server.address()};
+  ASSERT_EQ(support::run_tool(keep).code, 0);
   for (const CommandLine& one : command_lines()) {
     if (one.line.empty() || one.needs == Needs::DataDir) continue;
     expect_failure(line_of(one), server.dir());

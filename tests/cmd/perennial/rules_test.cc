@@ -62,6 +62,7 @@ const std::vector<Hole>& holes() {
       {"dry run", {"restore"}, "never writes into a directory that is there"},
       {"dry run", {"repair"}, "without --yes and a terminal it says what it would do"},
       {"unknown tube", {"put", "set tube"}, "makes the tube, or what it will be"},
+      {"unknown tube", {"restore-tube"}, "a tube that is gone may keep jobs"},
       {"unknown tube", {"work"}, "waits for the tube"},
       {"unknown tube", {"copy"}, "says so and goes on: a tube ends with its last job"},
       {"unknown tube", {"peek"}, "says that the tube has no such job"},
@@ -128,6 +129,10 @@ class Rules : public testing::Test {
     ASSERT_TRUE(other_.start().ok());
     for (int i = 0; i < 9; ++i)
       ASSERT_EQ(support::run_tool({"put", "body", "--server", server_.address()}).code, 0);
+    // So that a job that was deleted can be put back.
+    const std::vector<std::string> keep = {"set", "tube",     "default",        "--keep",
+                                           "1h",  "--server", server_.address()};
+    ASSERT_EQ(support::run_tool(keep).code, 0);
   }
 
   Places places() const {

@@ -66,14 +66,17 @@ void expect_same(const Batch& found, const Batch& want) {
   }
   EXPECT_TRUE(std::ranges::equal(found.keys(), want.keys()));
   EXPECT_TRUE(std::ranges::equal(found.notes(), want.notes()));
+  EXPECT_TRUE(std::ranges::equal(found.gone(), want.gone()));
+  EXPECT_EQ(found.spans(), want.spans());
   auto job = found.jobs().begin();
   for (const JobEffect& wanted : want.jobs()) {
-    if (!wanted.before && !wanted.after) continue;
+    if (!wanted.before && !wanted.after && !wanted.ended) continue;
     ASSERT_NE(job, found.jobs().end());
     EXPECT_EQ(job->id, wanted.id);
     EXPECT_EQ(job->before, wanted.before);
     EXPECT_EQ(job->after, wanted.after);
-    const bool is_new = wanted.after && !wanted.before;
+    EXPECT_EQ(job->ended, wanted.ended);
+    const bool is_new = (wanted.after || wanted.ended) && !wanted.before;
     EXPECT_EQ(job->body, is_new ? wanted.body : "");
     ++job;
   }
@@ -104,6 +107,20 @@ TEST(BatchCodec, EncodeAppendsToTheString) {
   EXPECT_EQ(out, want);
 }
 
+// A tube whose first places are empty is in a batch with its span alone, beside others or not.
+TEST(BatchCodec, ABatchMayOnlyTrimTheEndedJobsOfATube) {
+  Batch batch;
+  batch.add(EndedTrimmed{"a", {3, 5}});
+  batch.add(EndedTrimmed{"b", {7, 7}});
+  batch.add(EndedGone{.tube = "c", .place = 1, .job = 4, .notes = 0, .span = {2, 9}});
+  batch.seal({.epoch = 1, .index = 1});
+  const Result<Batch> back = decode_batch(encoded(batch));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->spans(), batch.spans());
+  EXPECT_EQ(back->spans().size(), 3u);
+  EXPECT_EQ(encoded(*back), encoded(batch));
+}
+
 // A history whose batches are encoded and decoded before the write ends in the expected rows.
 TEST(BatchCodec, RandomBatchesDecodeToThemselves) {
   const TempDir dir;
@@ -125,8 +142,8 @@ TEST(BatchCodec, RandomBatchesDecodeToThemselves) {
 
 TEST(BatchCodec, EveryFlippedByteAndEveryTruncationIsRefused) {
   const auto batches = golden::all_batches();
-  for (const golden::NamedBatch& one :
-       {batches[0], batches[1], batches[3], batches[4], batches[5], batches[6]}) {
+  for (const golden::NamedBatch& one : {batches[0], batches[1], batches[3], batches[4], batches[5],
+                                        batches[6], batches[7], batches[8]}) {
     const std::string bytes = encoded(one.batch);
     for (size_t at = 0; at < bytes.size(); ++at) {
       for (const int flip : {1, 0x80, 0xff}) {
@@ -151,7 +168,7 @@ TEST(BatchCodec, EveryFlippedByteAndEveryTruncationIsRefused) {
 TEST(BatchCodec, ChangedBytesWithARightHashDecodeExactlyOrAreRefused) {
   const auto batches = golden::all_batches();
   for (const golden::NamedBatch& one :
-       {batches[0], batches[3], batches[4], batches[5], batches[6]}) {
+       {batches[0], batches[3], batches[4], batches[5], batches[6], batches[7], batches[8]}) {
     const std::string good = without_hash(encoded(one.batch));
     for (size_t at = 0; at < good.size(); ++at) {
       for (const int flip : {1, 2, 3, 4, 8, 0x80, 0xff}) {
@@ -242,8 +259,8 @@ std::string text(size_t count, char byte) {
 INSTANTIATE_TEST_SUITE_P(
     Store, RefusedBatch,
     testing::Values(
-        RefusalCase{"NewerFormat", 0, "\5",
-                    "its format is 5, which only a newer program reads: this one knows 4",
+        RefusalCase{"NewerFormat", 0, "\6",
+                    "its format is 6, which only a newer program reads: this one knows 5",
                     StatusCode::Unsupported},
         RefusalCase{"AnEntryOfALog", 0, "\3", "unknown format"},
         RefusalCase{"NoFormat", 0, text(1, 0), "unknown format"},
@@ -299,7 +316,7 @@ TEST_P(RefusedBatchWithFields, ByName) {
 INSTANTIATE_TEST_SUITE_P(
     Store, RefusedBatchWithFields,
     testing::Values(
-        RefusalCase{"NewerFormat", 0, "\5", "its format is 5", StatusCode::Unsupported},
+        RefusalCase{"NewerFormat", 0, "\6", "its format is 6", StatusCode::Unsupported},
         RefusalCase{"AsFormat4", 0, "\4", "nothing in it needs its format"},
         RefusalCase{"AsFormat1", 0, "\1", "settings in a batch of format 1"},
         RefusalCase{"UnusedInTheHead", 7, "\1", "unused bytes are not zero"},
@@ -335,7 +352,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "it goes beyond the end"},
         RefusalCase{"UnusedInAJob", fields_job_begin + 4, "\1", "unused bytes are not zero"},
         RefusalCase{"RowOfFormat1", fields_job_begin + 16, "\1", "wrong length"},
-        RefusalCase{"UnknownField", fields_job_begin + 16 + 64, "\x0f", "field 15 is unknown"}),
+        RefusalCase{"UnknownField", fields_job_begin + 16 + 64, "\x14", "field 20 is unknown"}),
     [](const auto& one) { return one.param.name; });
 
 // The same batch has the same bytes, so that no batch has format 2 without a need.

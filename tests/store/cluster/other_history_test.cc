@@ -223,22 +223,25 @@ TEST_F(OtherHistory, WithoutTheChainWhileANodeCannotReadIt) {
   expect_all(disk_b_);
 }
 
-// A node that reads entries with the chain, and no batch with notes.
-TEST_F(OtherHistory, WithoutNotesWhileANodeCannotReadThem) {
+// A node that reads entries with the chain, and no batch with notes; and one that reads those, and
+// none with ended jobs.
+TEST_F(OtherHistory, WithoutWhatANodeCannotRead) {
   const auto a = start_leader("a", disk_a_);
   run_for(5 * second);
-  EXPECT_TRUE(a->others_read_notes());
-  NodeOptions older = options("b");
-  older.format = chained_entry_format;
-  auto b = start(older, disk_b_);
+  EXPECT_EQ(a->others_read(), newest_batch_format);
+  for (const uint8_t format : {chained_entry_format, batch_format_with_notes}) {
+    NodeOptions older = options("b");
+    older.format = format;
+    const auto b = start(older, disk_b_);
+    run_for(5 * second);
+    EXPECT_EQ(a->others_read(), format);
+    EXPECT_EQ(b->others_read(), newest_batch_format);
+    b->kill();
+    run_for(20 * second);
+  }
+  const auto b = start("b", disk_b_);
   run_for(5 * second);
-  EXPECT_FALSE(a->others_read_notes());
-  EXPECT_TRUE(b->others_read_notes());
-  b->kill();
-  run_for(20 * second);
-  b = start("b", disk_b_);
-  run_for(5 * second);
-  EXPECT_TRUE(a->others_read_notes());
+  EXPECT_EQ(a->others_read(), newest_batch_format);
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ Node::Events SimulatedNode::events() {
   events.refused = [this](Status status) { refused_ = std::move(status); };
   events.failed = [](const etcd::Failure&) {};
   events.waits = [this](std::optional<etcd::CallError> waits_for) { waits_ = waits_for; };
-  events.reads_notes = [this](bool others_do) { others_read_notes_ = others_do; };
+  events.reads_batches = [this](uint8_t format) { others_read_ = format; };
   events.alarms = [this](const EtcdAlarms& alarms) { alarms_ = alarms; };
   events.settings_differ = [this](const auto& names) { settings_differ_ = names; };
   events.clock = [this](const WallClock& clock) { clock_ = clock; };

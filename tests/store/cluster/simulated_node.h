@@ -96,7 +96,8 @@ class SimulatedNode {
   bool has_successor() const { return standbys_.has_successor; }
   const Node::Standbys& standbys() const { return standbys_; }
   const std::vector<std::string>& settings_differ() const { return settings_differ_; }
-  bool others_read_notes() const { return others_read_notes_; }
+  // The newest format of batches that all others read.
+  uint8_t others_read() const { return others_read_; }
   // Why it could not be elected when it stood last: what another node holds.
   const std::optional<Election::Claim>& outrun() const { return outrun_; }
   // Why it did not stand when it was its turn last.
@@ -167,7 +168,7 @@ class SimulatedNode {
   std::optional<etcd::CallError> waits_;
   EtcdAlarms alarms_;
   std::vector<std::string> settings_differ_;
-  bool others_read_notes_ = false;
+  uint8_t others_read_ = batch_format_with_fields;
   std::string fault_;
 };
 

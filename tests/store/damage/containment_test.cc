@@ -1,32 +1,21 @@
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <memory>
-#include <optional>
-#include <ostream>
 #include <random>
 #include <set>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <rocksdb/env.h>
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table_properties.h>
 
 #include "store/commit/housekeeper.h"
 #include "store/damage/damage_record.h"
-#include "store/damage/table_blocks.h"
 #include "store/offline/check.h"
-#include "store/reader.h"
-#include "store/store.h"
-#include "tests/store/raw_db.h"
-#include "tests/store/temp_dir.h"
-#include "tests/support/bad_sectors.h"
+#include "tests/store/damage/damage_fixture.h"
 
 // P11: a damaged block of bodies costs the jobs whose bodies are in it, and nothing else. The load
 // is of jobs without optional fields, in one tube, whose bodies fill up to a few hundred blocks; it
@@ -50,55 +39,11 @@ JobRow row_of(JobId id) {
   return {.id = id, .ttr_s = 1, .body_bytes = static_cast<uint32_t>(body_of(id).size())};
 }
 
-class ContainmentTest : public testing::Test {
+class ContainmentTest : public DamageFixture {
  protected:
-  ContainmentTest()
-      : disk_(std::make_shared<support::BadSectors>(rocksdb::FileSystem::Default())),
-        env_(rocksdb::NewCompositeEnv(disk_)) {}
-  // Its threads call the events, which write into what is declared below.
-  ~ContainmentTest() override { store_.reset(); }
-
-  std::string db_path() const { return dir_.data_dir() + "/db"; }
-
   void open() {
-    Options options;
-    options.data_dir = dir_.data_dir();
-    options.env = env_.get();
-    options.events.info = [this](std::string_view at, std::string_view fields) {
-      const std::lock_guard lock(mutex_);
-      events_ += std::string(at) + " " + std::string(fields) + "\n";
-    };
-    options.events.fatal = [this](const Status& status) {
-      const std::lock_guard lock(mutex_);
-      fatal_ += status.message() + "\n";
-    };
-    Result<std::unique_ptr<Store>> opened = Store::open(options);
-    ASSERT_TRUE(opened.ok()) << opened.status().message();
-    store_ = opened.take();
-    index_ = store_->opening().last_index;
     jobs_.clear();
-    const Status loaded = store_->load({.tube = [](TubeId, std::string_view) { return Status(); },
-                                        .pause = [](const TubePaused&) { return Status(); },
-                                        .settings = [](const SettingsStored&) { return Status(); },
-                                        .job =
-                                            [this](const JobRow& row) {
-                                              jobs_.insert(row.id);
-                                              return Status();
-                                            },
-                                        .key = [](const KeyStored&) { return Status(); }});
-    ASSERT_TRUE(loaded.ok()) << loaded.message();
-  }
-
-  void close() {
-    ASSERT_TRUE(store_->close(1'000'000).ok());
-    store_.reset();
-  }
-
-  void write(Batch& batch) {
-    batch.seal(
-        {.epoch = store_->opening().epoch, .index = index_ + 1, .known_durable = index_, .now = 5});
-    ++index_;
-    ASSERT_TRUE(store_->write(batch, false).ok());
+    DamageFixture::open([this](const JobRow& row) { jobs_.insert(row.id); });
   }
 
   void put(JobId first, JobId last) {
@@ -130,41 +75,7 @@ class ContainmentTest : public testing::Test {
     close();
   }
 
-  // The tables of bodies, largest first.
-  std::vector<std::string> tables() const {
-    std::vector<std::string> out;
-    for (const auto& entry : fs::directory_iterator(db_path())) {
-      if (entry.path().extension() != ".sst") continue;
-      rocksdb::SstFileReader reader{rocksdb::Options()};
-      if (!reader.Open(entry.path()).ok()) continue;
-      if (reader.GetTableProperties()->column_family_name == "bodies") out.push_back(entry.path());
-    }
-    // A compaction may have deleted one meanwhile.
-    const auto bytes_of = [](const std::string& table) {
-      std::error_code gone;
-      const uintmax_t bytes = fs::file_size(table, gone);
-      return gone ? 0 : bytes;
-    };
-    std::ranges::sort(out, std::greater<>(), bytes_of);
-    return out;
-  }
-
-  static std::vector<TableBlock> blocks_of(const std::string& path) {
-    rocksdb::SstFileReader reader{rocksdb::Options()};
-    EXPECT_TRUE(reader.Open(path).ok());
-    const auto keys = reader.GetTableProperties()->index_key_is_user_key != 0
-                          ? IndexKeys::OfFamily
-                          : IndexKeys::WithNumbers;
-    std::unique_ptr<rocksdb::FSRandomAccessFile> file;
-    EXPECT_TRUE(rocksdb::FileSystem::Default()->NewRandomAccessFile(path, {}, &file, nullptr).ok());
-    Result<std::vector<TableBlock>> blocks = list_blocks(*file, fs::file_size(path), keys);
-    EXPECT_TRUE(blocks.ok()) << blocks.status().message();
-    EXPECT_EQ(blocks->size(), reader.GetTableProperties()->num_data_blocks);
-    for (const TableBlock& block : *blocks) {
-      EXPECT_TRUE(check_block(*file, block.offset, block.bytes).ok());
-    }
-    return blocks.take();
-  }
+  std::vector<std::string> tables() const { return DamageFixture::tables(Family::Bodies); }
 
   // Reads all bodies, and returns the jobs that have none. All others have the right one.
   std::set<JobId> lost() {
@@ -193,38 +104,8 @@ class ContainmentTest : public testing::Test {
     return out;
   }
 
-  void rewrite() {
-    std::atomic<bool> cancelled = false;
-    store_->repair_damage(cancelled);
-  }
-
-  void expect_no_failure() {
-    const std::lock_guard lock(mutex_);
-    EXPECT_EQ(fatal_, "") << events_;
-  }
-
-  TempDir dir_;
-  std::shared_ptr<support::BadSectors> disk_;
-  std::unique_ptr<rocksdb::Env> env_;
-  std::unique_ptr<Store> store_;
-  BatchIndex index_ = 0;
   std::set<JobId> jobs_;
-  std::mutex mutex_;  // RocksDB's threads report, too.
-  std::string events_;
-  std::string fatal_;
 };
-
-// Which block, and whether its bytes are wrong or cannot be read.
-struct Where {
-  const char* name;
-  size_t first;  // Counted from the end if it is above 1,000.
-  size_t count;
-  bool unreadable;
-};
-
-void PrintTo(const Where& where, std::ostream* out) {
-  *out << where.name;
-}
 
 class DamagedBlockTest : public ContainmentTest, public testing::WithParamInterface<Where> {
  protected:
@@ -351,12 +232,7 @@ TEST_P(DamagedBlockTest, ACheckpointOfWhatIsLeftStarts) {
   EXPECT_EQ(lost(), lost_before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Store, DamagedBlockTest,
-                         testing::Values(Where{"First", 0, 1, false}, Where{"Middle", 5, 1, false},
-                                         Where{"Last", 1001, 1, false},
-                                         Where{"Neighbours", 3, 3, false},
-                                         Where{"UnreadableFirst", 0, 1, true},
-                                         Where{"UnreadableMiddle", 6, 1, true}),
+INSTANTIATE_TEST_SUITE_P(Store, DamagedBlockTest, each_where(),
                          [](const auto& one) { return std::string(one.param.name); });
 
 // A check of a directory knows of the damage as a start does: without it, the tables have more or
@@ -476,14 +352,40 @@ TEST(DamageRecord, IsReadAsItWasWritten) {
   EXPECT_EQ((*read)[1], blocks[1]);
 }
 
+// 1.0 reads the first version.
+TEST(DamageRecord, NamesFamiliesOnlyWhereNotAllBlocksAreOfBodies) {
+  std::vector<DamagedBlock> blocks = {
+      {.table = 12, .offset = 4, .bytes = 9, .first = 1, .last = 8, .problem = "x y"}};
+  const auto lines_of = [](const std::string& text) { return text.substr(0, text.find("xxh3 ")); };
+  EXPECT_EQ(lines_of(encode_damage_record(blocks)), "perennial damaged-blocks 1\n12 4 9 1 8 x y\n");
+  blocks.push_back({.family = Family::Notes,
+                    .table = 13,
+                    .offset = 0,
+                    .bytes = 9,
+                    .first = 2,
+                    .last = 3,
+                    .problem = "z"});
+  const std::string text = encode_damage_record(blocks);
+  EXPECT_EQ(lines_of(text),
+            "perennial damaged-blocks 2\nbodies 12 4 9 1 8 x y\nnotes 13 0 9 2 3 z\n");
+  const Result<std::vector<DamagedBlock>> read = decode_damage_record(text);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(*read, blocks);
+  // A block of a state is never contained, so that the file was not written by a store.
+  blocks[1].family = Family::Ready;
+  EXPECT_FALSE(decode_damage_record(encode_damage_record(blocks)).ok());
+}
+
 TEST(DamageRecord, IsRefusedIfAnyByteIsDamagedOrMissing) {
-  const std::string text =
-      encode_damage_record({{.table = 12, .offset = 4, .bytes = 9, .first = 1, .last = 8}});
-  for (size_t i = 0; i < text.size(); ++i) {
-    std::string damaged = text;
-    damaged[i] ^= 1;
-    EXPECT_FALSE(decode_damage_record(damaged).ok()) << i;
-    EXPECT_FALSE(decode_damage_record(text.substr(0, i)).ok()) << i;
+  for (const Family family : {Family::Bodies, Family::Notes}) {
+    const std::string text = encode_damage_record(
+        {{.family = family, .table = 12, .offset = 4, .bytes = 9, .first = 1, .last = 8}});
+    for (size_t i = 0; i < text.size(); ++i) {
+      std::string damaged = text;
+      damaged[i] ^= 1;
+      EXPECT_FALSE(decode_damage_record(damaged).ok()) << i;
+      EXPECT_FALSE(decode_damage_record(text.substr(0, i)).ok()) << i;
+    }
   }
 }
 

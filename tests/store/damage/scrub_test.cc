@@ -23,8 +23,9 @@
 #include "tests/support/bad_sectors.h"
 
 // Damage of tables that nobody reads is found while the store is open. The load is 1,500 jobs with
-// bodies of 200 bytes, in tables of level 0; time is what the test says. It is blind to other
-// levels, and to the pages that the kernel keeps, since the damage is made through them.
+// bodies of 200 bytes, some with a note, in tables of level 0; time is what the test says. It is
+// blind to other levels, and to the pages that the kernel keeps, since the damage is made through
+// them.
 namespace perennial::store {
 namespace {
 
@@ -33,6 +34,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr JobId jobs = 1500;
+constexpr JobId jobs_with_notes = 20;  // The first ones.
 constexpr Nanos second = nanos_per_second;
 
 class ScrubTest : public testing::Test {
@@ -66,11 +68,11 @@ class ScrubTest : public testing::Test {
     std::string bodies(jobs * 200, '\0');  // They cannot be compressed.
     for (char& c : bodies) c = static_cast<char>(random());
     for (JobId id = 1; id <= jobs; ++id) {
-      batch.add(JobMoved{.id = id,
-                         .before = {},
-                         .after = JobRow{.id = id, .ttr_s = 1, .body_bytes = 200},
-                         .promised = true},
+      JobRow row = {.id = id, .ttr_s = 1, .body_bytes = 200};
+      if (id <= jobs_with_notes) row.fields = JobFields{.notes = 1};
+      batch.add(JobMoved{.id = id, .before = {}, .after = row, .promised = true},
                 std::string_view(bodies).substr((id - 1) * 200, 200));
+      if (row.fields) batch.add(NoteStored{.job = id, .note = {.number = 1, .text = "why"}});
     }
     batch.seal({.epoch = store_->opening().epoch, .index = 1, .known_durable = 0, .now = 5});
     ASSERT_TRUE(store_->write(batch, false).ok());
@@ -166,8 +168,10 @@ TEST_P(ScrubFinds, DamageOfTheFirstBlock) {
   damage();
   scrub(2);
   EXPECT_THAT(store_->damage(), HasSubstr(GetParam().family));
-  if (GetParam().family == "bodies") {
+  if (!is_loaded(GetParam().family)) {
     ASSERT_EQ(store_->damaged_blocks().size(), 1U);
+    EXPECT_EQ(name_of(store_->damaged_blocks()[0].family), GetParam().family);
+    EXPECT_THAT(store_->damaged_rows(), IsEmpty());
     EXPECT_EQ(store_->damaged_blocks()[0].offset, 0U);
     EXPECT_THAT(events(), HasSubstr("store.damage_contained"));
     return;
@@ -185,7 +189,8 @@ TEST_P(ScrubFinds, DamageOfTheFirstBlock) {
 
 INSTANTIATE_TEST_SUITE_P(All, ScrubFinds,
                          testing::Values(What{"ready", false}, What{"ready", true},
-                                         What{"bodies", false}, What{"bodies", true}),
+                                         What{"bodies", false}, What{"bodies", true},
+                                         What{"notes", false}, What{"notes", true}),
                          testing::PrintToStringParamName());
 
 // Then nobody knows where its blocks lie.
@@ -205,6 +210,7 @@ TEST_F(ScrubTest, ATableThatIsGoneMeanwhileIsNoDamage) {
   Batch batch;
   for (JobId id = 1; id <= jobs; ++id) {
     batch.add(JobMoved{.id = id, .before = JobState::Ready, .after = {}, .promised = true});
+    if (id <= jobs_with_notes) batch.add(NotesRemoved{.job = id, .kept = 1});
   }
   batch.seal({.epoch = store_->opening().epoch, .index = 2, .known_durable = 1, .now = 6});
   ASSERT_TRUE(store_->write(batch, false).ok());

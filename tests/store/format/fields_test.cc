@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "engine/types/note.h"
 #include "store/format/format.h"
 #include "tests/store/random_fields.h"
 #include "tests/support/seed.h"
@@ -88,6 +89,11 @@ INSTANTIATE_TEST_SUITE_P(
         PinCase{"Rests", bytes_of({.delay_rest_ns = nanos_per_ms, .ttr_rest_ns = 2 * nanos_per_ms}),
                 "0a080040420f0080841e00"},
         PinCase{"OneRest", bytes_of({.ttr_rest_ns = nanos_per_ms}), "0a08000000000040420f00"},
+        PinCase{"Restored", bytes_of({.restored = 258}), "0f08000201000000000000"},
+        PinCase{"PutBy", bytes_of({.put_by = "ann"}), "120300616e6e"},
+        PinCase{"FirstReserved", bytes_of({.first_reserved = 258}), "1308000201000000000000"},
+        PinCase{"SettingsKeep", bytes_of_settings({.keep = 258}), "1008000201000000000000"},
+        PinCase{"SettingsKeepMax", bytes_of_settings({.keep_max = 258}), "11040002010000"},
         PinCase{"Row", std::string(view(encode(job_with({.attempts = 1})))),
                 "0200000000000000000000000000000001000000000000000000000000000000"
                 "0000000000000000000000000000000000000000000000000000000000000000"
@@ -231,7 +237,11 @@ constexpr Nanos too_long = Nanos{UINT32_MAX} * nanos_per_second + nanos_per_ms;
 INSTANTIATE_TEST_SUITE_P(
     Format, RefusedFields,
     testing::Values(
-        in_job("UnknownTag", field(15, one), "field 15 is unknown"),
+        in_job("UnknownTag", field(20, one), "field 20 is unknown"),
+        in_job("RestoredTooShort", field(15, one), "field 15 is invalid"),
+        in_job("RestoredZero", field(15, number(JobId{0})), "a field without a value"),
+        in_job("KeepOfAJob", field(16, number(Nanos{1})), "field 16 is unknown"),
+        in_job("KeepMaxOfAJob", field(17, one), "field 17 is unknown"),
         in_job("NoNotes", field(14, number(0U)), "a field without a value"),
         in_job("NotesTooShort", field(14, "\1"), "field 14 is invalid"),
         in_job("TagZero", field(0, one), "field 0 is out of order"),
@@ -304,7 +314,12 @@ INSTANTIATE_TEST_SUITE_P(
         in_settings("SettingsFlags", field(9, "\1"), "field 9 is unknown"),
         in_settings("SettingsRests", field(10, number(nanos_per_ms)), "field 10 is unknown"),
         in_settings("SettingsNotes", field(14, one), "field 14 is unknown"),
-        in_settings("SettingsWithAnUnknownTag", field(15, one), "field 15 is unknown"),
+        in_settings("SettingsRestored", field(15, number(JobId{1})), "field 15 is unknown"),
+        in_settings("SettingsWithAnUnknownTag", field(20, one), "field 20 is unknown"),
+        in_settings("SettingsKeepZero", field(16, number(Nanos{0})), "keep out of range"),
+        in_settings("SettingsKeepNegative", field(16, number(Nanos{-1})), "keep out of range"),
+        in_settings("SettingsKeepTooLong", field(16, number(too_long)), "keep out of range"),
+        in_settings("SettingsKeepMaxZero", field(17, number(0)), "keep-max out of range"),
         in_settings("SettingsInTheWrongOrder", field(11, one) + field(2, one),
                     "field 2 is out of order"),
         in_settings("SettingsTriesZero", field(2, number(0)), "tries out of range"),
@@ -374,7 +389,11 @@ TEST(Fields, EachLimitIsValid) {
                     .given_up = true},
       .concurrency = ConcurrencyKey{.key = std::string(key_bytes_max, 'c'), .jobs_max = UINT32_MAX},
       .delay_rest_ns = 999 * nanos_per_ms,
-      .ttr_rest_ns = 999 * nanos_per_ms};
+      .ttr_rest_ns = 999 * nanos_per_ms,
+      .notes = UINT32_MAX,
+      .restored = std::numeric_limits<JobId>::max(),
+      .put_by = std::string(note_user_bytes_max, 'u'),
+      .first_reserved = std::numeric_limits<Nanos>::max()};
   EXPECT_EQ(problem(fields), "");
   EXPECT_LE(fields_bytes(fields), fields_bytes_max);
   TubeSettings settings = {.tries = tries_max,

@@ -434,7 +434,9 @@ TEST(CheckDirectory, CountsTheRowsOfAServerAndFindsNoFault) {
     const Result<CheckSummary> summary = run_check(dir.data_dir(), deep, faults);
     ASSERT_TRUE(summary.ok()) << summary.status().message();
     EXPECT_EQ(text_of(faults), "");
-    EXPECT_EQ(summary->bodies, model.image().jobs.size());
+    EXPECT_EQ(summary->bodies, model.image().jobs.size() + model.image().ended.size());
+    EXPECT_EQ(summary->ended, model.image().ended.size());
+    EXPECT_GT(summary->ended, 0U);
     EXPECT_EQ(summary->tubes, model.image().tubes.size());
     EXPECT_EQ(summary->pauses, model.image().pauses.size());
     EXPECT_EQ(summary->settings, model.image().settings.size());

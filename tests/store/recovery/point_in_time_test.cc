@@ -17,6 +17,9 @@ struct FlushedTo {
   uint64_t meta = 0;
   uint64_t ready = 0;
   uint64_t bodies = 0;
+  // And another family, which was made when the log file `made` was the newest. 0: there is none.
+  uint64_t other = 0;
+  uint64_t made = 0;
 };
 
 struct PointCase {
@@ -39,12 +42,17 @@ class PointInTimeTest : public testing::TestWithParam<PointCase> {};
 
 TEST_P(PointInTimeTest, IsFoundOrRefused) {
   const PointCase& point = GetParam();
-  const auto [meta, ready, bodies] = point.flushed_to;
-  const Manifest manifest = {.name = "MANIFEST-000001",
-                             .next_file = 100,
-                             .flushed_to = {{0, meta}, {1, ready}, {5, bodies}},
-                             .names = {{0, "default"}, {1, "ready"}, {5, "bodies"}},
-                             .damage = {}};
+  const auto [meta, ready, bodies, other, made] = point.flushed_to;
+  Manifest manifest = {.name = "MANIFEST-000001",
+                       .next_file = 100,
+                       .flushed_to = {{0, meta}, {1, ready}, {5, bodies}},
+                       .names = {{0, "default"}, {1, "ready"}, {5, "bodies"}},
+                       .damage = {}};
+  if (other != 0) {
+    manifest.flushed_to[8] = other;
+    manifest.made_at[8] = made;
+    manifest.names[8] = "ended";
+  }
   std::vector<LogFileName> files;
   for (const uint64_t number : point.files) files.push_back({.number = number, .name = ""});
   LogHistory history;
@@ -80,6 +88,19 @@ INSTANTIATE_TEST_SUITE_P(
                   .files = {10, 12},
                   .last_good = 0,
                   .problem_names = "the tables of ready may"},
+        PointCase{.name = "AFamilyThatWasMadeLaterHasNoTables",
+                  .flushed_to = {10, 10, 10, 12, 12},
+                  .files = {10, 12},
+                  .last_good = 0},
+        PointCase{.name = "AFamilyThatWasMadeLaterIsAhead",
+                  .flushed_to = {10, 10, 10, 14, 12},
+                  .files = {10, 12, 14},
+                  .last_good = 0,
+                  .problem_names = "the tables of ended may"},
+        PointCase{.name = "AFamilyThatWasMadeAndTheOldestFileIsGone",
+                  .flushed_to = {10, 10, 10, 12, 12},
+                  .files = {12},
+                  .lacks_oldest = true},
         PointCase{.name = "MetaIsAhead",
                   .flushed_to = {12, 10, 10},
                   .files = {10, 12},

@@ -151,7 +151,7 @@ std::string name_of(const DamageCase& damage) {
 
 std::vector<DamageCase> all_damages() {
   std::vector<DamageCase> out;
-  for (size_t family = 0; family < family_count; ++family) {
+  for (size_t family = 0; family <= place_of(Family::Notes); ++family) {
     for (const Part part :
          {Part::DataBlock, Part::FirstBlock, Part::LastBlock, Part::Index, Part::Properties,
           Part::Metaindex, Part::Footer, Part::Missing, Part::Cut}) {

@@ -39,6 +39,7 @@ std::string name_of(const DamageCase& damage);
 inline void PrintTo(const DamageCase& damage, std::ostream* out) {
   *out << name_of(damage);
 }
+// Each part of a table of each family that the directory has.
 std::vector<DamageCase> all_damages();
 
 // Returns the path of the largest table of the family.

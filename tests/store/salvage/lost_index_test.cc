@@ -278,7 +278,8 @@ class OurDb {
  public:
   explicit OurDb(const std::string& data_dir) {
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
-    for (size_t place = 0; place < family_count; ++place) {
+    // The directory is one of format 3.
+    for (size_t place = 0; place <= place_of(Family::Notes); ++place) {
       rocksdb::ColumnFamilyOptions how = family_options(static_cast<Family>(place), {});
       how.disable_auto_compactions = true;
       families.emplace_back(std::string(family_names[place]), how);

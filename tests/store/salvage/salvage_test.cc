@@ -9,7 +9,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "store/offline/builder.h"
+#include "store/offline/repair.h"
 #include "store/reader.h"
+#include "store/store.h"
 #include "tests/store/dir_state.h"
 #include "tests/store/salvage/damaged_dir.h"
 #include "tests/store/store_model.h"
@@ -230,6 +233,69 @@ TEST(Salvage, ATableInThePlaceOfAnotherIsNotRead) {
     }
   }
 }
+
+constexpr JobId ended_max = 2000;
+constexpr JobId jobs_with_ended = 1000;
+
+// A directory with ended jobs in tables of several blocks, and with other jobs.
+void make_dir_with_ended(const std::string& path) {
+  auto builder = Builder::begin({.path = path});
+  ASSERT_TRUE(builder.ok());
+  ASSERT_TRUE((*builder)->tube("mail").ok());
+  for (JobId id = 1; id <= ended_max; ++id) {
+    const JobRow row = {.id = id, .ttr_s = 1, .body_bytes = 5};
+    const EndedJob job = {.row = row, .tube = "mail", .place = id, .at = static_cast<Nanos>(id)};
+    ASSERT_TRUE((*builder)->add_ended(job, "hello").ok());
+  }
+  for (JobId id = ended_max + 1; id <= ended_max + jobs_with_ended; ++id) {
+    const JobRow row = {.id = id, .tube = 1, .ttr_s = 1, .body_bytes = 5};
+    ASSERT_TRUE((*builder)->add_job(row, "hello").ok());
+  }
+  ASSERT_TRUE((*builder)->publish({.epoch = 1, .index = 2, .now = 1}, 10'000).ok());
+}
+
+class EndedTableDamaged : public testing::TestWithParam<DamageCase> {};
+
+// No ended job comes back as a job, whatever of it is lost; and what can be read is kept.
+TEST_P(EndedTableDamaged, CostsEndedJobsOnly) {
+  const TempDir dir;
+  make_dir_with_ended(dir.data_dir());
+  damage_table(dir.data_dir(), GetParam());
+  uint64_t kept = 0;
+  {
+    const auto repair = Repair::open(dir.data_dir(), {}, nullptr);
+    ASSERT_TRUE(repair.ok()) << repair.status().message();
+    const Salvaged& account = (*repair)->account();
+    EXPECT_EQ(account.job_count(), jobs_with_ended);
+    EXPECT_EQ(account.lost_jobs(), 0U);
+    EXPECT_EQ(account.uncertain.count, 0U);
+    EXPECT_EQ(account.ended + account.ended_lost.count, ended_max);
+    const bool is_of_order = GetParam().family == Family::EndedOrder;
+    EXPECT_EQ(account.ended_lost.count == 0, is_of_order);
+    EXPECT_LT(account.ended_lost.count, GetParam().part == Part::Missing ? ended_max + 1 : 1500U);
+    kept = account.ended;
+    const auto done = (*repair)->run("now");
+    ASSERT_TRUE(done.ok()) << done.status().message();
+  }
+  const auto store = Store::open({.data_dir = dir.data_dir()});
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  const Result<Image> image = read_image(**store);
+  ASSERT_TRUE(image.ok()) << image.status().message();
+  EXPECT_EQ(image->jobs.size(), jobs_with_ended);
+  const auto order = (*store)->read_ended_order("mail", 1, ended_max + 1);
+  ASSERT_TRUE(order.ok());
+  EXPECT_EQ(order->size(), kept);
+}
+
+INSTANTIATE_TEST_SUITE_P(Salvage, EndedTableDamaged,
+                         testing::Values(DamageCase{Family::Ended, Part::DataBlock},
+                                         DamageCase{Family::Ended, Part::FirstBlock},
+                                         DamageCase{Family::Ended, Part::LastBlock},
+                                         DamageCase{Family::Ended, Part::Cut},
+                                         DamageCase{Family::Ended, Part::Missing},
+                                         DamageCase{Family::EndedOrder, Part::DataBlock},
+                                         DamageCase{Family::EndedOrder, Part::Missing}),
+                         case_name);
 
 TEST(Salvage, OfAWholeDirectoryIsWhole) {
   const TempDir dir;

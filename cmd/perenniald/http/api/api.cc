@@ -14,11 +14,15 @@
 #include "cmd/perenniald/http/api/json.h"
 #include "engine/types/check.h"
 
-// Which request is answered by which function. reads.cc, server_reads.cc and changes.cc have them.
+// Which request is answered by which function. reads.cc, server_reads.cc, ended.cc and changes.cc
+// have them.
 namespace perennial::http {
 namespace {
 
 constexpr std::string_view root = "/api/v1/";
+
+// A byte that is escaped takes at most six, "\u0000"; and the rest of the object takes little.
+static_assert(Api::note_body_bytes_max >= 6 * note_bytes_max + 1024);
 
 constexpr std::string_view sign_in_path = "/api/v1/session";
 
@@ -83,6 +87,7 @@ const Api::Row Api::rows[] = {
     {{"GET", "/api/v1/tubes/{tube}", Needs::commands<StatsTube>()}, &Api::tube},
     {{"GET", "/api/v1/tubes/{tube}/jobs", Needs::commands<ListJobs>()}, &Api::jobs_of_tube},
     {{"GET", "/api/v1/tubes/{tube}/jobs/count", Needs::commands<ListJobs>()}, &Api::count_jobs},
+    {{"GET", "/api/v1/tubes/{tube}/ended", Needs::commands<ListJobs>()}, &Api::ended_of_tube},
     {{"POST", "/api/v1/tubes/{tube}/pause", Needs::commands<PauseTube>()}, &Api::pause_tube},
     {{"POST", "/api/v1/tubes/{tube}/kick", Needs::commands<Kick>()}, &Api::kick_tube},
     {{"GET", "/api/v1/jobs", Needs::commands<ListJobs>()}, &Api::jobs},
@@ -92,12 +97,17 @@ const Api::Row Api::rows[] = {
     {{"DELETE", "/api/v1/jobs/{id}", Needs::commands<Delete>()}, &Api::delete_job},
     {{"GET", "/api/v1/jobs/{id}/body", Needs::commands<Peek>()}, &Api::body},
     {{"GET", "/api/v1/jobs/{id}/notes", Needs::commands<ListNotes>()}, &Api::notes},
-    {{"POST", "/api/v1/jobs/{id}/notes", Needs::commands<NoteJob>()}, &Api::note_job},
+    {{"POST", "/api/v1/jobs/{id}/notes", Needs::commands<NoteJob>(), false, false, note_body_bytes_max},
+     &Api::note_job},
+    {{"GET", "/api/v1/jobs/{id}/life", Needs::commands<ListNotes>()}, &Api::life},
     {{"POST", "/api/v1/jobs/{id}/kick", Needs::commands<KickJob>()}, &Api::kick_job},
     {{"POST", "/api/v1/jobs/{id}/bury", Needs::commands<ReserveJob>()}, &Api::bury_job},
     {{"POST", "/api/v1/jobs/{id}/change", Needs::commands<SetJob>()}, &Api::change_job},
+    {{"GET", "/api/v1/ended/{id}", Needs::commands<PeekEnded>()}, &Api::ended_job},
+    {{"GET", "/api/v1/ended/{id}/body", Needs::commands<PeekEnded>()}, &Api::ended_body},
+    {{"POST", "/api/v1/ended/{id}/restore", Needs::commands<RestoreJob>()}, &Api::restore_job},
     {{"GET", "/api/v1/operations", of_operations}, &Api::operations},
-    {{"POST", "/api/v1/operations", Needs::commands<FlushTube, KickTube, MoveTube>()},
+    {{"POST", "/api/v1/operations", Needs::commands<FlushTube, KickTube, MoveTube, RestoreTube>()},
      &Api::start_operation},
     {{"GET", "/api/v1/operations/{id}", of_operations}, &Api::operation},
     {{"DELETE", "/api/v1/operations/{id}", of_operations}, &Api::cancel_operation},
@@ -144,7 +154,7 @@ bool Api::is_sign_in(const Request& request) {
 
 size_t Api::body_bytes_max_of(std::string_view method, std::string_view path) {
   const auto row = std::ranges::find_if(rows, [&](const Row& each) {
-    return each.route.method == method && each.route.path == path;
+    return each.route.method == method && fit(each.route.path, path);
   });
   return row == std::end(rows) ? small_body_bytes_max : row->route.body_bytes_max;
 }

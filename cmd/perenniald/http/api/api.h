@@ -9,6 +9,7 @@
 #include "cmd/perenniald/http/api/body_windows.h"
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/events.h"
+#include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/api/history.h"
 #include "cmd/perenniald/http/api/operations.h"
 #include "cmd/perenniald/http/api/search.h"
@@ -23,8 +24,9 @@ namespace perennial::http {
 class Api {
  public:
   // What a request may have as its body. Only a job may be large; and whoever has not signed in has
-  // nothing to say but a token.
+  // nothing to say but a token. The longest note fits however it is escaped.
   static constexpr size_t small_body_bytes_max = 4 << 10;
+  static constexpr size_t note_body_bytes_max = 32 << 10;
   static constexpr size_t job_body_bytes_max = 1 << 20;
 
   // One method and path: "/api/v1/jobs/{id}" stands for every id.
@@ -105,6 +107,15 @@ class Api {
                                      uint64_t& limit);
   Made list_jobs(const Ask& ask, std::string tube);
 
+  // ---- life.cc
+  Made life(const Ask& ask);
+
+  // ---- ended.cc
+  Made ended_of_tube(const Ask& ask);
+  Made ended_job(const Ask& ask);
+  Made ended_body(const Ask& ask);
+  Made restore_job(const Ask& ask);
+
   // ---- changes.cc
   Made sign_in(const Ask& ask);
   Made sign_out(const Ask& ask);
@@ -118,6 +129,7 @@ class Api {
   Made pause_tube(const Ask& ask);
   Made kick_tube(const Ask& ask);
   Made start_operation(const Ask& ask);
+  Made start_restore(const Ask& ask, Fields& fields, OperationAsked asked);
   Made cancel_operation(const Ask& ask);
   Made close_connection(const Ask& ask);
   Made drain(const Ask& ask);

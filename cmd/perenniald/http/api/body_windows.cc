@@ -1,8 +1,20 @@
 #include "cmd/perenniald/http/api/body_windows.h"
 
+#include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace perennial::http {
+
+Response BodyWindow::of(JobId id, std::string_view body) const {
+  const size_t begin = std::min<size_t>(offset_, body.size());
+  return {.content_type = "application/octet-stream",
+          .body = std::string(body.substr(begin, length_)),
+          .fields = {{"Content-Disposition", fmt::format("attachment; filename=\"job-{}\"", id)},
+                     {"Content-Security-Policy", "sandbox; default-src 'none'"},
+                     {"Perennial-Body-Bytes", fmt::format("{}", body.size())}}};
+}
 
 const std::string* BodyWindows::find(JobId job, Nanos now) {
   if (job_ != job) return nullptr;

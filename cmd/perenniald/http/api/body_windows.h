@@ -1,11 +1,32 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "cmd/perenniald/http/api/fields.h"
+#include "cmd/perenniald/http/message.h"
 #include "engine/types/basic.h"
 
 namespace perennial::http {
+
+// The part of a body that a request asks for by `offset` and `length`.
+class BodyWindow {
+ public:
+  static constexpr uint64_t bytes_max = 64 << 10;
+
+  explicit BodyWindow(Query& query)
+      : offset_(query.number("offset", 0, 0, UINT32_MAX)),
+        length_(query.number("length", bytes_max, 1, bytes_max)) {}
+
+  // Bytes that no browser shows as a page. `body` is the whole.
+  Response of(JobId id, std::string_view body) const;
+
+ private:
+  uint64_t offset_;
+  uint64_t length_;
+};
 
 // The body that was last asked for in windows. A body is checked by a hash of all its bytes, so the
 // first window reads all of it. Without this each further window would read all of it again.

@@ -269,8 +269,11 @@ Api::Made Api::start_operation(const Ask& ask) {
     asked.action = Action::Kick;
   } else if (action == "move") {
     asked.action = Action::Move;
+  } else if (action == "restore") {
+    asked.action = Action::Restore;
+    return start_restore(ask, fields, std::move(asked));
   } else {
-    fields.add_problem("action must be delete, kick or move.");
+    fields.add_problem("action must be delete, kick, move or restore.");
   }
   const std::optional<std::string> tube = fields.tube("tube");
   const std::optional<StateSet> states = fields.states("states");
@@ -298,6 +301,21 @@ Api::Made Api::start_operation(const Ask& ask) {
   asked.confirmed = *confirmed;
   const Command command = Operations::command_of(asked);
   if (Made refusal = refused(ask, command)) return refusal;
+  return operations_.start(ask.caller, std::move(asked));
+}
+
+// What has ended is on disk only, so nothing is counted before, and nothing confirmed.
+Api::Made Api::start_restore(const Ask& ask, Fields& fields, OperationAsked asked) {
+  const std::optional<std::string> tube = fields.tube("tube");
+  const std::optional<Nanos> since = fields.seconds("since_seconds");
+  if (const std::optional<EndSet> how = fields.ends("how")) asked.how = *how;
+  fields.object("match", [&](Fields& match) { asked.match = JobFilter(match).match(); });
+  if (!tube) fields.add_problem("tube is missing.");
+  if (since && *since == 0) fields.add_problem("since_seconds must be more than 0.");
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  asked.tube = *tube;
+  asked.since = since.value_or(0);
+  if (Made refusal = refused(ask, Operations::command_of(asked))) return refusal;
   return operations_.start(ask.caller, std::move(asked));
 }
 

@@ -174,6 +174,23 @@ std::optional<StateSet> Fields::states(const std::string& name) {
   return std::nullopt;
 }
 
+std::optional<EndSet> Fields::ends(const std::string& name) {
+  const Json* const value = find(name);
+  if (value == nullptr) return std::nullopt;
+  EndSet ends;
+  bool is_good = value->is_array() && !value->empty();
+  for (const Json& each : is_good ? *value : Json::array()) {
+    const auto* const row = std::ranges::find_if(job_end_rows, [&](const JobEndRow& known) {
+      return each.is_string() && each.get<std::string>() == known.name;
+    });
+    is_good = is_good && row != job_end_rows.end();
+    if (row != job_end_rows.end()) ends.add(row->how);
+  }
+  if (is_good) return ends;
+  add_problem(fmt::format("{} must be a list of deleted, flushed, expired.", name));
+  return std::nullopt;
+}
+
 std::optional<Fields> Fields::object_named(const std::string& name) {
   const Json* const value = find(name);
   if (value == nullptr) return std::nullopt;
@@ -244,6 +261,14 @@ std::vector<std::string> names_of(StateSet states) {
   std::vector<std::string> names;
   for (const JobState state : all_states) {
     if (states.holds(state)) names.emplace_back(state_name(state));
+  }
+  return names;
+}
+
+std::vector<std::string> names_of(EndSet ends) {
+  std::vector<std::string> names;
+  for (const JobEndRow& row : job_end_rows) {
+    if (ends.holds(row.how)) names.emplace_back(row.name);
   }
   return names;
 }

@@ -39,6 +39,8 @@ class Fields {
   std::optional<Nanos> seconds(const std::string& name);
   std::optional<std::string> tube(const std::string& name);
   std::optional<StateSet> states(const std::string& name);
+  // How jobs have ended.
+  std::optional<EndSet> ends(const std::string& name);
   // Reads the members of an object by `read`, which gets them as Fields of their own. Returns
   // whether there is such a member.
   template <typename Read>
@@ -91,5 +93,6 @@ std::optional<uint64_t> number_of(std::string_view text, uint64_t max);
 // "ready,buried".
 std::optional<StateSet> states_of(std::string_view text);
 std::vector<std::string> names_of(StateSet states);
+std::vector<std::string> names_of(EndSet ends);
 
 }  // namespace perennial::http

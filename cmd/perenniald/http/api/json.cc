@@ -2,7 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "wire/job_line.h"
+
 namespace perennial::http {
+
+Json time_json(Nanos time) {
+  return time == 0 ? Json(nullptr) : Json(wire::utc_text(time));
+}
+
 Json job_json(const JobStats& job) {
   const JobStats::More none;
   const JobStats::More& more = job.more ? *job.more : none;
@@ -27,7 +34,11 @@ Json job_json(const JobStats& job) {
           {"key", more.key},
           {"expire_left_seconds", in_seconds(more.expire_left)},
           {"parked", more.parked},
-          {"notes", more.notes}};
+          {"notes", more.notes},
+          {"restored", more.restored == 0 ? Json(nullptr) : Json(fmt::format("{}", more.restored))},
+          {"put_at", time_json(more.put_at)},
+          {"put_by", more.put_by.empty() ? Json(nullptr) : Json(more.put_by)},
+          {"first_reserved_at", time_json(more.first_reserved)}};
 }
 
 Json counts_json(const StateCounts& jobs) {
@@ -67,6 +78,8 @@ Json settings_json(const TubeSettings& settings) {
                     ? fmt::format("{}:{}", settings.rate->jobs, in_seconds(settings.rate->period))
                     : std::string();
   out["drain"] = settings.drain.value_or(false);
+  out["keep_seconds"] = settings.keep ? in_seconds(*settings.keep) : 0.0;
+  out["keep_max"] = settings.keep_max ? Json(*settings.keep_max) : Json(0);
   return out;
 }
 

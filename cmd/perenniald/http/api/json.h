@@ -22,6 +22,8 @@ Json tube_json(const TubeStats& tube);
 // What a tube's settings are, those of tube_defaults included.
 Json settings_json(const TubeSettings& settings);
 Json counts_json(const StateCounts& jobs);
+// RFC 3339, UTC. Null: `time`, since the epoch, is 0.
+Json time_json(Nanos time);
 
 // As bytes. Text that is not UTF-8 gets replacement characters.
 std::string dumped(const Json& value);

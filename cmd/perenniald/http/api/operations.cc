@@ -16,7 +16,7 @@ namespace {
 using Action = OperationAsked::Action;
 
 std::string_view name_of(Action action) {
-  constexpr std::string_view names[] = {"delete", "kick", "move"};
+  constexpr std::string_view names[] = {"delete", "kick", "move", "restore"};
   return names[static_cast<size_t>(action)];
 }
 
@@ -55,6 +55,11 @@ Command Operations::command_of(const OperationAsked& asked) {
           .from = asked.tube, .to = asked.to, .states = asked.states, .match = asked.match};
     case Action::Kick:
       return KickTube{.tube = asked.tube, .states = asked.states, .match = asked.match};
+    case Action::Restore: {
+      RestoreTube restore = {.tube = asked.tube, .how = asked.how, .match = asked.match};
+      restore.since.nanos = asked.since;
+      return restore;
+    }
     case Action::Delete:
       break;
   }
@@ -64,6 +69,7 @@ Command Operations::command_of(const OperationAsked& asked) {
 }
 
 std::unique_ptr<Answer> Operations::start(const Caller& caller, OperationAsked asked) {
+  if (asked.action == Action::Restore) return answer_now(begin(caller, asked, 0));
   return std::make_unique<Start>(*this, caller, std::move(asked));
 }
 
@@ -104,6 +110,7 @@ void Operations::on_reply(uint64_t id) {
     switch (reply->word) {
       case Word::Flushed:
       case Word::Moved:
+      case Word::Restored:
       case Word::KickedCount:
         operation.done = reply->number;
         end("done", "");
@@ -132,12 +139,13 @@ void Operations::reap() {
 
 std::optional<uint64_t> Operations::progress_of(const Operation& operation) const {
   if (operation.client == nullptr || operation.is_to_end) return std::nullopt;
-  return sources_.engine().operation_progress(operation.client->id());
+  return sources_.operation_progress(operation.client->id());
 }
 
 Json Operations::json_of(uint64_t id, const Operation& operation) const {
   const OperationAsked& asked = operation.asked;
   const uint64_t done = progress_of(operation).value_or(operation.done);
+  const bool is_restore = asked.action == Action::Restore;
   return {{"id", fmt::format("{}", id)},
           {"action", name_of(asked.action)},
           {"tube", asked.tube},
@@ -145,7 +153,9 @@ Json Operations::json_of(uint64_t id, const Operation& operation) const {
           {"match", http::json_of(asked.match)},
           {"to", asked.action == Action::Move ? Json(asked.to) : Json(nullptr)},
           {"user", operation.user.empty() ? Json(nullptr) : Json(operation.user)},
-          {"confirmed", asked.confirmed},
+          {"since_seconds", asked.since == 0 ? Json(nullptr) : Json(in_seconds(asked.since))},
+          {"how", is_restore ? Json(names_of(asked.how)) : Json(nullptr)},
+          {"confirmed", is_restore ? Json(nullptr) : Json(asked.confirmed)},
           {"done", done},
           {"state", operation.state},
           {"message", operation.message},

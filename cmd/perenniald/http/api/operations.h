@@ -11,24 +11,28 @@
 #include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/api/sources.h"
 #include "cmd/perenniald/http/sign_in.h"
+#include "engine/types/command.h"
 #include "engine/types/option_values.h"
 
 namespace perennial::http {
 
-// What is to be done with the jobs of a tube that are in some states and fit.
+// What is to be done with the jobs of a tube that are in some states and fit, or with those of it
+// that have ended.
 struct OperationAsked {
-  enum class Action : uint8_t { Delete, Kick, Move };
+  enum class Action : uint8_t { Delete, Kick, Move, Restore };
   Action action = Action::Delete;
   std::string tube = {};
-  StateSet states = {};
+  StateSet states = {};    // Not of a restore.
   JobMatch match = {};     // Only jobs with these numbers.
   std::string to = {};     // Of a move.
-  uint64_t confirmed = 0;  // How many jobs the person saw who has confirmed it.
+  uint64_t confirmed = 0;  // How many jobs the person saw who has confirmed it. Not of a restore.
+  Nanos since = 0;         // Of a restore: what ended in the last time of this length; 0: whenever.
+  EndSet how = RestoreTube().how;  // Of a restore.
 };
 
-// Operations over many jobs. Each is one flush-tube, kick-tube or move-tube of a client of the
-// queue, so it is exact: a job that is deleted was never ready in between, and none that was put
-// later is touched. Its client ends to cancel it. What is done then stays done.
+// Operations over many jobs. Each is one flush-tube, kick-tube, move-tube or restore-tube of a
+// client of the queue, so it is exact: a job that is deleted was never ready in between, and none
+// that was put later is touched. Its client ends to cancel it. What is done then stays done.
 class Operations {
  public:
   static constexpr size_t running_max = 16;
@@ -37,7 +41,8 @@ class Operations {
   explicit Operations(ApiSources& sources) : sources_(sources) {}
 
   // An operation, once the jobs are counted that it would take; or why there is none. They are
-  // counted in steps. REQUIRES: the caller may do command_of(asked).
+  // counted in steps. Nobody can count those that have ended, so a restore begins at once.
+  // REQUIRES: the caller may do command_of(asked).
   std::unique_ptr<Answer> start(const Caller& caller, OperationAsked asked);
   // What its client sends to the queue.
   static Command command_of(const OperationAsked& asked);

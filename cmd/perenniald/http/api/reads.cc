@@ -29,8 +29,6 @@ namespace {
 
 using access::Verb;
 
-constexpr uint64_t window_max = 64 << 10;
-
 // A page of jobs, found in steps of so many that are looked at. A page ends early when very many
 // were looked at, and says where to go on.
 class JobsAnswer final : public Answer {
@@ -137,7 +135,7 @@ std::optional<ListJobs> Api::asked_jobs(const Ask& ask, std::string tube, Made& 
   if (const std::optional<std::string> states = query.text("state")) {
     const std::optional<StateSet> set = states_of(*states);
     if (!set) query.add_problem("state must be some of ready, reserved, delayed, buried.");
-    asked.states = set.value_or(StateSet::all());
+    asked.states.states = set.value_or(StateSet::all());
   }
   if (!query.problem().empty()) {
     refusal = refuse(Status::BadRequest, query.problem());
@@ -234,7 +232,7 @@ Api::Made Api::count_jobs(const Ask& ask) {
   return std::make_unique<CountAnswer>(
       sources_.engine(),
       engine::EngineView::CountJobs{
-          .tube = asked->tube, .states = asked->states, .match = filter.match()});
+          .tube = asked->tube, .states = asked->states.states, .match = filter.match()});
 }
 
 Api::Made Api::jobs(const Ask& ask) {
@@ -254,42 +252,28 @@ Api::Made Api::job(const Ask& ask) {
   return answer_with(JobView(sources_, ask.caller).of(*stats));
 }
 
-namespace {
-
-Response window_of(JobId id, std::string_view body, uint64_t offset, uint64_t length) {
-  const size_t begin = std::min<size_t>(offset, body.size());
-  return {.content_type = "application/octet-stream",
-          .body = std::string(body.substr(begin, length)),
-          .fields = {{"Content-Disposition", fmt::format("attachment; filename=\"job-{}\"", id)},
-                     {"Content-Security-Policy", "sandbox; default-src 'none'"},
-                     {"Perennial-Body-Bytes", fmt::format("{}", body.size())}}};
-}
-
-}  // namespace
-
 Api::Made Api::body(const Ask& ask) {
   Query query(ask.request.query);
-  const uint64_t offset = query.number("offset", 0, 0, UINT32_MAX);
-  const uint64_t length = query.number("length", window_max, 1, window_max);
+  const BodyWindow window(query);
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
   const std::optional<uint64_t> id = number_of(ask.names.front(), UINT64_MAX);
   if (!id || *id == 0) return not_found("There is no such job.");
   const std::optional<JobStats> stats = sources_.engine().job_statistics(*id);
   if (stats && ask.caller.may_on(stats->tube, Verb::Inspect)) {
     if (const std::string* const kept = body_windows_.find(*id, sources_.now())) {
-      return answer_now(window_of(*id, *kept, offset, length));
+      return answer_now(window.of(*id, *kept));
     }
   }
   return make_command_answer(sources_.queue(), ask.caller, {{Peek{.id = *id}}},
-                             [this, id = *id, offset, length](QueueReplies replies) {
+                             [this, id = *id, window](QueueReplies replies) {
                                wire::ClientReply& reply = replies.front();
                                if (!reply.is(Word::Found)) return refusal_of(reply);
-                               Response window = window_of(id, reply.text, offset, length);
-                               const bool has_more = reply.text.size() > window.body.size();
+                               Response part = window.of(id, reply.text);
+                               const bool has_more = reply.text.size() > part.body.size();
                                if (has_more) {
                                  body_windows_.keep(id, std::move(reply.text), sources_.now());
                                }
-                               return window;
+                               return part;
                              });
 }
 

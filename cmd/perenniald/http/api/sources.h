@@ -38,6 +38,8 @@ class ApiSources : public MetricSources {
   virtual std::string address_of(ConnId conn) = 0;
   virtual std::string_view user_of(ConnId conn) = 0;  // Empty: none.
   virtual size_t output_bytes_of(ConnId conn) = 0;    // Of answers that have not left.
+  // How many jobs its unfinished operation has changed. None: it has none.
+  virtual std::optional<uint64_t> operation_progress(ConnId conn) = 0;
   // Ends it. False: it is gone.
   virtual bool close_connection(ConnId conn) = 0;
   // Finds the jobs whose bodies are wanted, which is asked on another thread. `done` is called

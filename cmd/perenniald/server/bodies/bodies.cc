@@ -28,6 +28,12 @@ Bodies::Bodies(uv_loop_t& loop, core::Core& core, TurnClock& clock, BodyReads::D
             on_notes(read, std::move(notes));
           },
           end_with),
+      ended_(
+          loop,
+          [this](uint64_t ticket, core::EndedResult&& result) {
+            core_.on_ended(ticket, std::move(result), clock_.now());
+          },
+          end_with),
       damage_(search_, *this) {}
 
 void Bodies::on_notes(const core::NoteRead& read, Result<std::vector<Note>> notes) {

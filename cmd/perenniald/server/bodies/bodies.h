@@ -7,7 +7,9 @@
 #include "cmd/perenniald/server/bodies/body_damage.h"
 #include "cmd/perenniald/server/bodies/body_reads.h"
 #include "cmd/perenniald/server/bodies/body_search.h"
+#include "cmd/perenniald/server/bodies/ended_reads.h"
 #include "cmd/perenniald/server/bodies/note_reads.h"
+#include "store/batch/batch.h"
 
 namespace perennial::perenniald {
 
@@ -21,11 +23,17 @@ class Bodies final : private BodyDamage::Jobs {
 
   BodyReads& reads() { return reads_; }
   NoteReads& notes() { return notes_; }
+  EndedReads& ended() { return ended_; }
   BodySearch& search() { return search_; }
   BodyDamage& damage() { return damage_; }
   const BodyDamage& damage() const { return damage_; }
+  // REQUIRES: it is called before each batch is written.
+  void before_write(const store::Batch& batch) {
+    reads_.before_write(batch);
+    notes_.before_write(batch);
+  }
   // Whether anything is under way, for which the store must stay.
-  bool busy() const { return reads_.busy() || search_.busy() || notes_.busy(); }
+  bool busy() const { return reads_.busy() || search_.busy() || notes_.busy() || ended_.busy(); }
 
  private:
   bool exists(JobId job) const override;
@@ -38,6 +46,7 @@ class Bodies final : private BodyDamage::Jobs {
   BodyReads reads_;
   BodySearch search_;
   NoteReads notes_;
+  EndedReads ended_;
   BodyDamage damage_;
 };
 

@@ -20,6 +20,8 @@ void BodyDamage::poll(const store::Store& store) {
 void BodyDamage::begin(const store::Store& store) {
   version_ = store.damage_version();
   blocks_ = store.damaged_blocks();
+  block_count_ = blocks_.size();
+  std::erase_if(blocks_, [](const auto& block) { return block.family != store::Family::Bodies; });
   if (!blocks_.empty()) next_ = Place{.block = 0, .id = blocks_.front().first};
 }
 

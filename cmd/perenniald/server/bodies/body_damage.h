@@ -34,8 +34,9 @@ class BodyDamage {
   // millisecond or two.
   void poll(const store::Store& store);
 
-  // The number of damaged blocks that the store knows, and of jobs without a body that are left.
-  size_t blocks() const { return blocks_.size(); }
+  // The number of damaged blocks that the store knows, of all families, and of jobs without a body
+  // that are left.
+  size_t blocks() const { return block_count_; }
   size_t lost_count() const { return lost_.size(); }
   // Whether there are such jobs, or it is not known yet.
   bool is_degraded() const { return !lost_.empty() || next_.has_value() || searches_ > 0; }
@@ -55,7 +56,8 @@ class BodyDamage {
   BodySearch& search_;
   Jobs& jobs_;
   uint64_t version_ = 0;  // Of the store's list, as this has seen it.
-  std::vector<store::DamagedBlock> blocks_;
+  size_t block_count_ = 0;
+  std::vector<store::DamagedBlock> blocks_;  // Those of bodies.
   std::optional<Place> next_;
   size_t searches_ = 0;  // That are under way.
   std::set<JobId> lost_;

@@ -182,7 +182,10 @@ void make_queue_with_fields(const std::string& path) {
        .key = JobKey{.key = "given", .seconds = 5, .until = KeyUntil::Reserved, .given_up = true},
        .concurrency = ConcurrencyKey{.key = "c", .jobs_max = 6},
        .delay_rest_ns = nanos_per_ms,
-       .ttr_rest_ns = 2 * nanos_per_ms});
+       .ttr_rest_ns = 2 * nanos_per_ms,
+       .restored = uint64_t{1} << 40,
+       .put_by = "ann",
+       .first_reserved = 4});
   const auto add_key = [&](const char* tube, const char* key, JobId job, KeyUntil until,
                            Nanos expires_at) {
     ASSERT_TRUE((*builder)->add_key({tube, key, job, until, expires_at}).ok());
@@ -227,13 +230,13 @@ TEST(Dump, HasTheDocumentedFieldsKeysAndSettings) {
       R"("kicks":0,"attempts":1,"tries":2,"backoff":1000000,"backoff_cap":1000000000,"dead":"d",)"
       R"("from":"f","expires":3,"idp":"given","idp_until":"reserved","idp_ttl":5,)"
       R"("idp_given_up":true,"con":"c","con_max":6,"delay_rest":1000000,"ttr_rest":2000000,)"
-      R"("bytes":0,"body":""})"))
+      R"("restored":1099511627776,"put_by":"ann","first_reserved":4,"bytes":0,"body":""})"))
       << lines[3];
   EXPECT_EQ(lines[4], R"({"idp":"k","tube":"a","job":1,"until":"deleted"})");
   EXPECT_EQ(lines[5], R"({"idp":"given","tube":"b","job":3,"until":"reserved","expires":11})");
   EXPECT_EQ(lines[6], R"({"idp":"k","tube":"b","job":2,"until":"ttl","expires":10})");
   EXPECT_EQ(lines[7], R"({"idp":"gone","tube":"gone","job":4,"until":"deleted","expires":12})");
-  EXPECT_TRUE(lines[8].starts_with(R"({"jobs":3,"keys":4,"body_bytes":0,)")) << lines[8];
+  EXPECT_TRUE(lines[8].starts_with(R"({"jobs":3,"keys":4,"notes":0,"body_bytes":0,)")) << lines[8];
 }
 
 // The keys of the selected jobs, and the settings of their tubes. Each such dump loads.
@@ -465,6 +468,72 @@ TEST(Dump, ContinuesAfterAnUnreadableBlock) {
   EXPECT_GT(bad, 0u);
   EXPECT_LT(bad, 40u);  // A block has 16 KiB.
   EXPECT_FALSE(last_is_bad);
+}
+
+// Jobs 1 to 3, with as many notes each.
+void make_queue_with_notes(const std::string& path) {
+  Result<std::unique_ptr<store::Builder>> builder = store::Builder::begin({.path = path});
+  ASSERT_TRUE(builder.ok());
+  const TubeId tube = *(*builder)->tube("mail");
+  for (JobId id = 1; id <= 3; ++id) {
+    JobRow row = {.id = id, .tube = tube, .ttr_s = 60, .created = 1'000'000'000, .body_bytes = 5};
+    row.fields.make().notes = static_cast<uint32_t>(id);
+    ASSERT_TRUE((*builder)->add_job(row, "hello").ok());
+    for (uint32_t number = 1; number <= id; ++number) {
+      const Note note = {.number = number,
+                         .attempt = 7,
+                         .time = 1'000'000'000,
+                         .user = number == 2 ? "ann" : "",
+                         .text = fmt::format("exit {}\nno such host", number)};
+      ASSERT_TRUE((*builder)->add_note(id, note).ok());
+    }
+  }
+  ASSERT_TRUE((*builder)->publish({.epoch = 1, .index = 9, .known_durable = 8, .now = 7}, 10).ok());
+}
+
+TEST(Dump, TableShowsTheNotesBelowTheirJob) {
+  const TempDir dir("/dev/shm");
+  make_queue_with_notes(dir.path() + "/data");
+  const std::vector<std::string> table =
+      lines_of(run_dump(dir.path(), {.data_dir = dir.path() + "/data", .format = "table"}).text);
+  ASSERT_EQ(table.size(), 10u);
+  EXPECT_TRUE(table[1].starts_with(" 1  mail  ready ")) << table[1];
+  EXPECT_TRUE(table[2].starts_with("    note 1, attempt 7, ")) << table[2];
+  EXPECT_TRUE(table[2].ends_with(" ago: exit 1.no such host")) << table[2];
+  EXPECT_TRUE(table[3].starts_with(" 2  mail  ready ")) << table[3];
+  EXPECT_TRUE(table[5].ends_with(" ago, by ann: exit 2.no such host")) << table[5];
+}
+
+// One line says it, however many they are.
+TEST(Dump, LeavesOutDamagedNotesAndSaysItOnce) {
+  const TempDir dir("/dev/shm");
+  const std::string data = dir.path() + "/data";
+  make_queue_with_notes(data);
+  {
+    store::RawDb db(data);
+    for (const JobId id : {2, 3})
+      db.put(store::Family::Notes, store::view(store::note_key(id, 0)), "damaged");
+  }
+  testing::internal::CaptureStderr();
+  const Captured out = run_dump(dir.path(), {.data_dir = data});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(out.status.code(), StatusCode::Corruption);
+  EXPECT_TRUE(out.status.message().starts_with(
+      "the dump is complete, but the damaged notes of 2 jobs are left out, first those of job 2: "))
+      << out.status.message();
+  // A head, three jobs, the other four notes and a foot.
+  EXPECT_EQ(lines_of(out.text).size(), 9u) << out.text;
+  {
+    store::RawDb db(data);
+    db.single_delete(store::Family::Bodies, store::view(store::job_key(1)));
+  }
+  testing::internal::CaptureStderr();
+  const Captured both = run_dump(dir.path(), {.data_dir = data});
+  const std::vector<std::string> warnings = lines_of(testing::internal::GetCapturedStderr());
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_TRUE(warnings[0].starts_with("perennial dump: the body of job 1 is missing: "));
+  EXPECT_TRUE(warnings[1].starts_with("perennial dump: the damaged notes of 2 jobs are left out"));
+  EXPECT_NE(both.status.message().find("1 bodies"), std::string::npos) << both.status.message();
 }
 
 TEST(Dump, TableAndSummaryShowTheJobs) {

@@ -67,6 +67,20 @@ TEST_F(List, SaysHowToGoOn) {
             2);
 }
 
+TEST_F(List, ShowsTheNewestNotesWhenItIsWide) {
+  put("a");
+  put("b");
+  const std::string text = "exit 7\n\x1b[31m" + std::string(200, 'x');
+  EXPECT_EQ(run({"note", "1", "an older one"}).code, 0);
+  EXPECT_EQ(run({"note", "1", "-"}, text).code, 0);
+  const ToolRun table = run({"list", "default", "--wide"});
+  EXPECT_THAT(table.out, HasSubstr(" LAST NOTE\n"));
+  EXPECT_THAT(table.out, HasSubstr("        0 exit 7: \\x1b[31m" + std::string(103, 'x') + "~\n"));
+  const auto jobs = nlohmann::json::parse(run({"list", "default", "--wide", "--json"}).out)["jobs"];
+  EXPECT_EQ(jobs[0]["last_note"], text);
+  EXPECT_EQ(jobs[1]["last_note"], "");
+}
+
 // The server names at most 1,000 jobs in one answer, and looks at 10,000.
 TEST_F(List, GoesOnOverManyPages) {
   put_lines(12'000, "other");

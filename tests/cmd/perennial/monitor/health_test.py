@@ -98,9 +98,10 @@ class Health(unittest.TestCase):
             process.send_signal(signal.SIGCONT)
 
     def test_the_limit_is_of_all_of_it(self):
-        with dripping() as port:
-            for flag in ("--server", "--http"):
+        for flag, beginning in (("--server", b"USING t"), ("--http", b"HTTP/1.1 200 O")):
+            with dripping(beginning) as port:
                 self.assert_not(self.health(flag, f"127.0.0.1:{port}", "--timeout", "500ms"), "within 500ms")
+        with dripping(b"USING t") as port:
             done = self.health("--server", f"127.0.0.1:{port}", "--timeout", "500ms", "--json")
             self.assertEqual(done.returncode, 1)
             self.assertIs(json.loads(done.stdout)["healthy"], False)
@@ -214,12 +215,14 @@ def accepting(answer):
             thread.join(SECONDS)
 
 
-def dripping():
+def dripping(beginning):
+    """Answers with what may become a line, which never ends."""
     def answer(client, over):
+        client.sendall(beginning)
         for _ in range(200):
             if over.is_set():
                 return
-            client.sendall(b"H")
+            client.sendall(b"t")
             time.sleep(0.05)
     return accepting(answer)
 

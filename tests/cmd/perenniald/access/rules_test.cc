@@ -137,6 +137,9 @@ undrain               F  F  F  F  F  F  A  | F  F  F  F  F  F  A
 list-clients          F  F  F  F  F  F  A  | F  F  F  F  F  F  A
 note                  N  N  N  N  A  N  N  | N  N  N  N  N  N  N
 list-notes            F  F  F  A  F  F  F  | F  F  F  N  F  F  F
+peek-ended            F  F  F  A  F  F  F  | F  F  F  A  F  F  F
+restore-job           F  F  F  F  A  F  F  | F  F  F  F  A  F  F
+restore-tube          F  F  F  F  A  F  F  | F  F  F  F  F  F  F
 )";
 
 TEST(Access, OfEveryCommandVerbAndTubeIsAsWritten) {

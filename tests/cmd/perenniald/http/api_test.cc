@@ -435,6 +435,20 @@ TEST_F(ApiTest, AnswersAChangeWhenItIsDurable) {
   EXPECT_EQ(answer->take().status, Status::Created);
 }
 
+// The limit of a path with names is found by what stands for them.
+TEST_F(ApiTest, HasItsLimitOfABodyForEachRoute) {
+  for (const Api::Route& route : Api::routes()) {
+    std::string path(route.path);
+    for (const std::string_view name : {"{id}", "{tube}"}) {
+      const size_t at = path.find(name);
+      if (at != std::string::npos) path.replace(at, name.size(), "7");
+    }
+    EXPECT_EQ(Api::body_bytes_max_of(route.method, path), route.body_bytes_max) << path;
+  }
+  EXPECT_EQ(Api::body_bytes_max_of("POST", "/api/v1/none"), Api::small_body_bytes_max);
+  EXPECT_EQ(Api::body_bytes_max_of("GET", "/api/v1/jobs/7/notes"), Api::small_body_bytes_max);
+}
+
 TEST_F(ApiTest, WritesAndShowsNotes) {
   put("mail", "a");
   EXPECT_EQ(get_from("/api/v1/jobs/1/notes").json(), (json{{"notes", json::array()}}));
@@ -450,9 +464,224 @@ TEST_F(ApiTest, WritesAndShowsNotes) {
   const std::string long_text = R"({"text":")" + std::string(note_bytes_max + 1, 'x') + R"("})";
   for (const std::string& body : {std::string("{}"), std::string(R"({"text":""})"), long_text})
     EXPECT_EQ(change("POST", "/api/v1/jobs/1/notes", body).status, 400u);
+  // The longest text, each byte of it as it takes the most.
+  const std::string longest = R"({"text": ")" + std::string(note_bytes_max, 'x') + R"("})";
+  std::string escaped = R"({"text": ")";
+  for (uint32_t byte = 0; byte < note_bytes_max; ++byte) escaped += "\\u0000";
+  escaped += R"("})";
+  for (const std::string& body : {longest, escaped}) {
+    EXPECT_LE(body.size(), Api::body_bytes_max_of("POST", "/api/v1/jobs/1/notes"));
+    EXPECT_EQ(change("POST", "/api/v1/jobs/1/notes", body).json()["noted"], true);
+  }
   EXPECT_EQ(change("POST", "/api/v1/jobs/2/notes", R"({"text":"x"})").status, 404u);
   for (const char* const path : {"/api/v1/jobs/2/notes", "/api/v1/jobs/x/notes"})
     EXPECT_EQ(get_from(path).status, 404u) << path;
+}
+
+class EndedApiTest : public ApiTest {
+ protected:
+  // Three jobs of "mail", of which one is buried with a note and all are flushed, and one that was
+  // deleted a second later.
+  EndedApiTest() {
+    speak(
+        "set-tube mail keep:60 keep-max:100\r\nuse mail\r\n"
+        "put 7 0 60 1 tries:4 idp:k1\r\na\r\nput 0 90 30 2\r\n\xff\xfe\r\nput 0 0 60 0\r\n\r\n");
+    speak("reserve-job 1\r\nnote 1 3\r\nwhy\r\nbury 1 7\r\nflush-tube mail\r\n");
+    harness_.advance(nanos_per_second);
+    speak("put 0 0 60 1\r\nd\r\n");
+    speak("delete 4\r\nuse mail\r\nput 0 0 60 1\r\ne\r\ndelete 5\r\n");
+  }
+  std::vector<std::string> ids_of(const json& page) {
+    std::vector<std::string> ids;
+    for (const json& job : page["jobs"]) ids.push_back(job["id"]);
+    return ids;
+  }
+  // The id of an operation that was begun, when it has ended.
+  json done(const std::string& body) {
+    const Got begun = change("POST", "/api/v1/operations", body);
+    EXPECT_EQ(begun.status, 202u) << begun.body;
+    harness_.pump();
+    return get_from("/api/v1/operations/" + begun.json()["id"].get<std::string>()).json();
+  }
+};
+
+TEST_F(EndedApiTest, ListsWhatHasEndedTheLastOneFirst) {
+  const json page = get_from("/api/v1/tubes/mail/ended").json();
+  EXPECT_EQ(ids_of(page), (std::vector<std::string>{"5", "3", "2", "1"}));
+  EXPECT_EQ(page["next"], nullptr);
+  EXPECT_EQ(page["jobs"][0]["ended"], "deleted");
+  EXPECT_EQ(page["jobs"][0]["ended_age_seconds"], 0);
+  EXPECT_EQ(page["jobs"][0]["notes"], 0);
+  json last = page["jobs"][3];
+  EXPECT_EQ(last["may"]["manage"], true);
+  last.erase("may");
+  EXPECT_EQ(last, (json{{"id", "1"},
+                        {"tube", "mail"},
+                        {"state", "ended"},
+                        {"ended", "flushed"},
+                        {"ended_age_seconds", 1},
+                        {"ended_by", nullptr},
+                        {"priority", 7},
+                        {"age_seconds", 1},
+                        {"delay_seconds", 0},
+                        {"ttr_seconds", 60},
+                        {"body_bytes", 1},
+                        {"reserves", 1},
+                        {"attempts", 0},
+                        {"notes", 1}}));
+  // Page by page it is the same.
+  const json first = get_from("/api/v1/tubes/mail/ended?limit=3").json();
+  EXPECT_EQ(ids_of(first), (std::vector<std::string>{"5", "3", "2"}));
+  const json second =
+      get_from("/api/v1/tubes/mail/ended?limit=3&after=" + first["next"].get<std::string>()).json();
+  EXPECT_EQ(ids_of(second), (std::vector<std::string>{"1"}));
+  EXPECT_EQ(get_from("/api/v1/tubes/none/ended").json(),
+            (json{{"jobs", json::array()}, {"next", nullptr}}));
+  EXPECT_EQ(get_from("/api/v1/tubes/a%20b/ended").status, 404u);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail/ended?limit=0").status, 400u);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail/ended?limit=1001").status, 400u);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail/ended?state=ready").status, 400u);
+  // They are no jobs.
+  EXPECT_EQ(get_from("/api/v1/jobs/1").status, 404u);
+  EXPECT_EQ(ids_of(get_from("/api/v1/tubes/mail/jobs").json()).size(), 0u);
+}
+
+TEST_F(EndedApiTest, ShowsOneWithItsBodyAndNotes) {
+  const json job = get_from("/api/v1/ended/1").json();
+  EXPECT_EQ(job["tries"], 4);
+  EXPECT_EQ(job["key"], "k1");
+  EXPECT_EQ(job["buries"], 1);
+  EXPECT_EQ(job["ended"], "flushed");
+  EXPECT_EQ(job["ended_by"], nullptr);
+  EXPECT_EQ(job["body_bytes"], 1);
+  EXPECT_EQ(get_from("/api/v1/jobs/1/notes").json()["notes"][0]["text"], "why");
+  EXPECT_EQ(get_from("/api/v1/ended/2/body").body, "\xff\xfe");
+  EXPECT_EQ(get_from("/api/v1/ended/2/body?offset=1&length=5").body, "\xfe");
+  EXPECT_EQ(get_from("/api/v1/ended/3/body").body, "");
+  EXPECT_EQ(get_from("/api/v1/ended/2/body").fields.at("perennial-body-bytes"), "2");
+  for (const std::string id : {"4", "6", "0", "x", "99999999999999999999999"}) {
+    EXPECT_EQ(get_from("/api/v1/ended/" + id).status, 404u) << id;
+    EXPECT_EQ(get_from("/api/v1/ended/" + id + "/body").status, 404u) << id;
+    EXPECT_EQ(change("POST", "/api/v1/ended/" + id + "/restore", "{}").status, 404u) << id;
+  }
+  harness_.advance(60 * nanos_per_second);
+  EXPECT_EQ(get_from("/api/v1/ended/1").status, 404u);
+}
+
+// What the queue tells of it then is longer than a line of beanstalkd's may be.
+TEST_F(EndedApiTest, ShowsOneOfTheLongestNames) {
+  const std::string tube(200, 't');
+  const std::string key(200, 'k');
+  speak("set-tube " + tube + " keep:60\r\nput 0 0 60 1 tries:1 dead:" + tube + " tube:" + key +
+        "\r\nx\r\nreserve-job 6\r\nrelease 6 0 0\r\ndelete 6\r\n");
+  const json job = get_from("/api/v1/ended/6").json();
+  EXPECT_EQ(job["tube"], tube);
+  EXPECT_EQ(job["from"], key);
+}
+
+TEST_F(EndedApiTest, TellsTheLineOfLife) {
+  const auto told = [this](const std::string& id) {
+    std::vector<std::string> rows;
+    const json page = get_from("/api/v1/jobs/" + id + "/life").json();
+    EXPECT_EQ(page["id"], id);
+    for (const json& row : page["life"]) {
+      EXPECT_EQ(row["by"], nullptr);
+      const json detail = row["detail"].is_null() ? json("") : row["detail"];
+      rows.push_back(row["what"].get<std::string>() + " " + detail.get<std::string>());
+      const bool is_timed = row["what"] == "put" || row["what"] == "ended";
+      EXPECT_EQ(row["time"].is_string(),
+                is_timed || row["what"] == "reserved" || row["what"] == "note")
+          << page;
+    }
+    return rows;
+  };
+  using Rows = std::vector<std::string>;
+  EXPECT_EQ(told("1"), (Rows{"put ", "reserved ", "note why", "ended flushed"}));
+  EXPECT_EQ(told("2"), (Rows{"put ", "ended flushed"}));
+  EXPECT_EQ(told("5"), (Rows{"put ", "ended deleted"}));
+  change("POST", "/api/v1/ended/1/restore", "{}");
+  EXPECT_EQ(told("6"), (Rows{"put ", "reserved ", "note why", "restored 1", "now buried"}));
+  speak("use mail\r\nput 0 0 60 1 tries:1 dead:late\r\nx\r\nreserve-job 7\r\nrelease 7 0 0\r\n");
+  EXPECT_EQ(told("7"), (Rows{"put ", "reserved ", "dead mail", "now ready"}));
+  for (const std::string id : {"1", "4", "99", "0", "x"}) {
+    EXPECT_EQ(get_from("/api/v1/jobs/" + id + "/life").status, 404u) << id;
+  }
+}
+
+TEST_F(EndedApiTest, PutsOneBackUnlessItsKeyIsTaken) {
+  Got restored = change("POST", "/api/v1/ended/2/restore", "{}");
+  EXPECT_EQ(restored.status, 200u);
+  EXPECT_EQ(restored.json(), (json{{"id", "6"}}));
+  const json job = get_from("/api/v1/jobs/6").json();
+  EXPECT_EQ(job["state"], "delayed");
+  EXPECT_EQ(job["restored"], "2");
+  EXPECT_EQ(get_from("/api/v1/jobs/6/body").body, "\xff\xfe");
+  EXPECT_EQ(change("POST", "/api/v1/ended/2/restore", "{}").status, 404u);
+  speak("use mail\r\nput 0 0 60 1 idp:k1\r\nn\r\n");
+  restored = change("POST", "/api/v1/ended/1/restore", "{}");
+  EXPECT_EQ(restored.status, 409u);
+  EXPECT_EQ(restored.json()["id"], "7");
+  EXPECT_EQ(get_from("/api/v1/ended/1").status, 200u);  // It stays where it is.
+  EXPECT_EQ(change("POST", "/api/v1/ended/1/restore", R"({"x":1})").status, 400u);
+  speak("drain\r\n");
+  EXPECT_EQ(change("POST", "/api/v1/ended/3/restore", "{}").status, 503u);
+}
+
+TEST_F(EndedApiTest, PutsATubeBack) {
+  for (
+      const char* const body :
+      {R"({"action":"restore"})", R"({"action":"restore","tube":"mail","since_seconds":0})",
+       R"({"action":"restore","tube":"mail","how":[]})",
+       R"({"action":"restore","tube":"mail","how":["gone"]})",
+       R"({"action":"restore","tube":"mail","how":[7]})",
+       R"({"action":"restore","tube":"mail","how":"flushed"})",
+       R"({"action":"restore","tube":"mail","confirmed":3})",
+       R"({"action":"restore","tube":"mail","states":["ready"]})",
+       R"({"action":"delete","tube":"mail","states":["ready"],"confirmed":3,"how":["flushed"]})"}) {
+    EXPECT_EQ(change("POST", "/api/v1/operations", body).status, 400u) << body;
+  }
+  // What ended in the last half second was deleted, not flushed.
+  EXPECT_EQ(done(R"({"action":"restore","tube":"mail","since_seconds":0.5})")["done"], 0);
+  const json fitting = done(R"({"action":"restore","tube":"mail","match":{"priority_min":7}})");
+  EXPECT_EQ(fitting["done"], 1);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail").json()["buried"], 1);
+  const json rest = done(R"({"action":"restore","tube":"mail","how":["deleted","flushed"]})");
+  EXPECT_EQ(rest["state"], "done");
+  EXPECT_EQ(rest["done"], 3);
+  EXPECT_EQ(rest["how"], (json{"deleted", "flushed"}));
+  EXPECT_EQ(rest["confirmed"], nullptr);
+  EXPECT_EQ(rest["since_seconds"], nullptr);
+  EXPECT_EQ(ids_of(get_from("/api/v1/tubes/mail/ended").json()).size(), 0u);
+  // Another operation names nothing of it.
+  EXPECT_EQ(done(R"({"action":"delete","tube":"mail","states":["buried"],"confirmed":1})")["how"],
+            nullptr);
+}
+
+// It goes page by page, each when the one before is on disk; so its progress can be seen, and it
+// ends where it is cancelled.
+TEST_F(EndedApiTest, ShowsHowFarATubeIsPutBack) {
+  constexpr int jobs = 3'000;
+  std::string puts = "use mail\r\n";
+  for (int i = 0; i < jobs; ++i) puts += "put 0 0 60 1\r\nx\r\n";
+  speak("set-tube mail keep:60 keep-max:-\r\n");
+  speak(puts + "flush-tube mail\r\n");
+  harness_.set_committing(false);
+  const json begun =
+      change("POST", "/api/v1/operations", R"({"action":"restore","tube":"mail"})").json();
+  const std::string path = "/api/v1/operations/" + begun["id"].get<std::string>();
+  const json shown = get_from(path).json();
+  EXPECT_EQ(shown["state"], "running");
+  EXPECT_LT(shown["done"], jobs);
+  const json ended = change("DELETE", path).json();
+  EXPECT_EQ(ended["state"], "cancelled");
+  harness_.set_committing(true);
+  harness_.pump();
+  const json tube = get_from("/api/v1/tubes/mail").json();
+  const int back =
+      tube["ready"].get<int>() + tube["buried"].get<int>() + tube["delayed"].get<int>();
+  EXPECT_GT(back, 0);
+  EXPECT_LT(back, jobs);
+  EXPECT_EQ(back, ended["done"]);
 }
 
 TEST_F(ApiTest, ChangesOneJob) {

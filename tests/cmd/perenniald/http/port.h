@@ -98,6 +98,9 @@ class Port : public testing::Test {
     std::string address_of(ConnId /*conn*/) override { return port_.address_; }
     std::string_view user_of(ConnId conn) override { return core().user_of(conn); }
     size_t output_bytes_of(ConnId conn) override { return core().output_bytes(conn); }
+    std::optional<uint64_t> operation_progress(ConnId conn) override {
+      return core().operation_progress(conn);
+    }
     bool close_connection(ConnId conn) override { return core().close_connection(conn); }
     void find_in_bodies(std::vector<JobId> jobs, std::function<bool(std::string_view)> is_wanted,
                         std::function<void(std::vector<JobId>)> done) override;

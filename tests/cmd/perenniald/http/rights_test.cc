@@ -34,7 +34,8 @@ std::string token_of(const std::string& name) {
   return "prn_" + name + "_" + std::string(common::token_secret_bytes, 'x');
 }
 
-// A command, or a request. "{id}" stands for each of the jobs 1 to 3, which are in the tube "t".
+// A command, or a request. "{id}" stands for each of the jobs 1 to 3, which are in the tube "t",
+// and 6, which was in it and has ended.
 struct Row {
   std::string name;  // The word of the command; or the method and the path as the API has it.
   std::string ask;   // The lines; or the path that is asked for.
@@ -111,6 +112,9 @@ const std::vector<Row>& commands() {
       {"list-clients", "list-clients\r\n", nothing, {Verb::Admin}},
       {"note", "note {id} 3\r\nwhy\r\n", {Verb::Manage}},
       {"list-notes", "list-notes {id}\r\n", {Verb::Inspect}},
+      {"peek-ended", "peek-ended {id}\r\n", {Verb::Inspect}},
+      {"restore-job", "restore-job {id}\r\n", {Verb::Manage}},
+      {"restore-tube", "restore-tube t how:deleted\r\n", {Verb::Manage}},
   };
   return rows;
 }
@@ -181,6 +185,16 @@ std::vector<Row> written_requests() {
        .body = R"({"action":"move","to":"elsewhere",)" + operation + "}",
        .like = "move-tube t elsewhere\r\n",
        .never = true},
+      {.name = "POST /api/v1/operations",
+       .ask = "/api/v1/operations",
+       .on_tube = {Verb::Manage},
+       .body = R"({"action":"restore","tube":"t"})",
+       .like = "restore-tube t\r\n"},
+      {.name = "POST /api/v1/ended/{id}/restore",
+       .ask = "/api/v1/ended/{id}/restore",
+       .on_tube = {Verb::Manage},
+       .body = "{}",
+       .like = "restore-job {id}\r\n"},
       {"GET /api/v1/operations/{id}", "/api/v1/operations/1"},
       {"DELETE /api/v1/operations/{id}", "/api/v1/operations/1"},
       {.name = "DELETE /api/v1/connections/{id}",
@@ -298,12 +312,13 @@ bool may(const User& user, const Row& row) {
 }
 
 // A server with the user "u" and an operator. The jobs 1 to 4 were put into the tube "t": one each
-// is reserved, ready, buried and delayed. Job 5 is in the tube "other".
+// is reserved, ready, buried and delayed. Job 5 is in the tube "other". Job 6 was deleted in "t".
 class World : public Port {
  public:
   using Port::Got;
 
-  // `exists`: the jobs of "t" and the tube are there; else they were deleted.
+  // `exists`: the jobs of "t" and the tube are there, and job 6 is kept; else they were deleted,
+  // and none is.
   World(const User& user, bool exists) : user_(user) {
     std::vector<User> users = {{.name = "operator",
                                 .tokens = {common::token_record(token_of("operator"))},
@@ -321,6 +336,8 @@ class World : public Port {
                   "use t\r\nput 0 0 60 1\r\na\r\nput 0 0 60 1\r\na\r\nput 0 0 60 1\r\na\r\n"
                   "put 0 1000 60 1\r\na\r\nuse other\r\nput 0 0 60 1\r\na\r\n"
                   "reserve-job 1\r\nreserve-job 3\r\nbury 3 0\r\n");
+    if (exists) harness_.send(operator_, "set-tube t keep:3600\r\n");
+    harness_.send(operator_, "use t\r\nput 0 0 60 1\r\na\r\ndelete 6\r\nuse other\r\n");
     api_.on_time();
     if (!exists) harness_.send(operator_, "delete-batch 1 2 3 4\r\n");
     harness_.advance(2 * nanos_per_second);  // Wrong tokens are answered late.
@@ -420,7 +437,7 @@ std::vector<std::string> with_ids(const std::string& text) {
   const size_t at = text.find("{id}");
   if (at == std::string::npos) return {text};
   std::vector<std::string> out;
-  for (const char id : {'1', '2', '3'}) {
+  for (const char id : {'1', '2', '3', '6'}) {
     out.push_back(std::string(text).replace(at, 4, 1, id));
   }
   return out;

@@ -147,6 +147,7 @@ class TurnTest : public testing::Test, private Turn::Parts {
   }
   void read_body(const core::BodyRead& /*read*/) override { FAIL() << "all bodies are in memory"; }
   void read_notes(const core::NoteRead& read) override { log_.take_read(read.job); }
+  void read_ended(core::EndedRead&& /*read*/) override { FAIL() << "no tube keeps ended jobs"; }
   void before_append(const store::Batch& batch) override { announced_ = batch.index(); }
   void order_checkpoint() override {
     core_.checkpoints().freeze_point(clock_.now());

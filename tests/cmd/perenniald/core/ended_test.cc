@@ -1,0 +1,88 @@
+// What a client learns of jobs that have ended is never behind what it has learned before.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/core_harness.h"
+
+namespace perennial::core {
+namespace {
+
+using support::CoreHarness;
+
+class EndedLooks : public testing::TestWithParam<const char*> {
+ protected:
+  EndedLooks() : a_(server_.open()), b_(server_.open()) {
+    server_.send(a_, "set-tube default keep:60\r\nput 0 0 60 1\r\nx\r\ndelete 1\r\n");
+    EXPECT_EQ(server_.receive(a_), "SET\r\nINSERTED 1\r\nDELETED\r\n");
+    server_.set_committing(false);
+    server_.send(a_, GetParam());
+  }
+
+  CoreHarness server_;
+  ConnId a_;
+  ConnId b_;
+};
+
+TEST_P(EndedLooks, DoNotShowAJobThatHasComeBack) {
+  server_.send(b_, "reserve-with-timeout 0\r\npeek-ended 1\r\n");
+  server_.commit();
+  EXPECT_EQ(server_.receive(b_), "RESERVED 2 1\r\nx\r\nNOT_FOUND\r\n");
+}
+
+TEST_P(EndedLooks, DoNotListAJobThatHasComeBack) {
+  server_.send(b_, "peek 2\r\nlist-jobs default state:ended\r\n");
+  server_.commit();
+  EXPECT_EQ(server_.receive(b_), "FOUND 2 1\r\nx\r\nOK 23\r\n---\ncursor: 0\njobs: []\n\r\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Restores, EndedLooks,
+                         testing::Values("restore-job 1\r\n",
+                                         "restore-tube default how:deleted\r\n"),
+                         [](const auto& one) {
+                           return std::string(one.param).starts_with("restore-job") ? "OfAJob"
+                                                                                    : "OfATube";
+                         });
+
+// The second one is asked for while the first has not reached the disk. The job is not the oldest
+// of its tube, so its place is still one of those that are in use.
+TEST(EndedRestores, GiveAJobToOneOfTwoClients) {
+  CoreHarness server;
+  const ConnId a = server.open();
+  const ConnId b = server.open();
+  server.send(a, "set-tube default keep:60\r\nput 0 0 60 1\r\nx\r\nput 0 0 60 1\r\ny\r\n");
+  server.send(a, "delete 1\r\ndelete 2\r\n");
+  server.receive(a);
+  server.set_committing(false);
+  // It waits for the batch with this end.
+  server.send(a, "put 0 0 60 1\r\nz\r\ndelete 3\r\nrestore-job 2\r\n");
+  server.send(b, "restore-job 2\r\n");
+  server.commit();
+  server.commit();
+  EXPECT_EQ(server.receive(a), "INSERTED 3\r\nDELETED\r\nINSERTED 4\r\n");
+  EXPECT_EQ(server.receive(b), "NOT_FOUND\r\n");
+}
+
+// The page that a purge reads is full of jobs that ended after it was asked for. They are for the
+// next one, and no place of theirs is passed over.
+TEST(EndedPurges, LeaveWhatHasEndedSinceToTheNext) {
+  CoreHarness server;
+  const ConnId a = server.open();
+  server.send(a, "set-tube default keep-max:1\r\n");
+  for (int i = 0; i < 4'200; ++i) server.send(a, "put 0 0 60 1\r\nx\r\n");
+  server.send(a, "delete 1\r\ndelete 2\r\ndelete 3\r\n");
+  server.receive(a);
+  server.set_committing(false);
+  server.advance(2 * nanos_per_second);  // The purge is asked for.
+  server.send(a, "flush-tube default\r\n");
+  server.advance(nanos_per_second);
+  server.set_committing(true);
+  server.commit();
+  for (int i = 0; i < 5; ++i) server.advance(2 * nanos_per_second);
+  EXPECT_EQ(server.store().ended().size(), 1u);
+  EXPECT_EQ(server.store().ended().begin()->first, 4'200u);
+}
+
+}  // namespace
+}  // namespace perennial::core
