@@ -16,6 +16,9 @@ const screens = [
   ['search', '/search?q=order&state=buried,ready', 'tr[data-row] a'],
   ['no-search', '/search', 'form.search'],
   ['job', '/jobs/60', 'pre.body'],
+  ['ended', '/tubes/kept/ended', 'tr[data-row] a'],
+  ['ended-job', '/ended/9001', 'pre.body'],
+  ['gone-job', '/jobs/9001', '.banner a'],
   ['connections', '/connections', 'tr[data-row]'],
   ['server', '/server', 'pre.body'],
   ['no-tube', '/tubes/none', '.banner'],
@@ -47,6 +50,18 @@ function look(server, buried = 8) {
   fill(server.queue, {tubes: 6, buried, ready: 3});
   server.queue.draining = true;
   server.queue.store_state = 'low-space';
+  look_ended(server.queue);
+}
+
+/** What has ended, in a tube of its own. */
+function look_ended(queue) {
+  Object.assign(queue.tube('kept').settings, {keep_seconds: 86400, keep_max: 10000});
+  for (let id = 9000; id < 9006; ++id) {
+    const job = queue.put('kept', '{"to":"user@example.com"}', {id, reserves: 3, attempts: 2, tries: 3, priority: 10 * (id - 9000), age_seconds: 4000});
+    if (id % 2) queue.note(job, 'exit 3: no such url', 'mailer');
+    queue.remove(job, ['deleted', 'flushed', 'expired'][id % 3], id % 3 === 2 ? null : 'anna');
+  }
+  for (let i = 0; i < 3; ++i) queue.put('kept', 'x', {state: 'buried'});
 }
 
 for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
@@ -93,6 +108,19 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     await page.getByRole('button', {name: 'Keys'}).click();
     await check('keys', 'dialog');
     await page.keyboard.press('Escape');
+    server.queue.jobs_per_step = 1000;
+    await page.goto(`${server.url}/tubes/kept/ended`);
+    await page.getByRole('button', {name: 'Put back…'}).click();
+    await page.getByRole('dialog').getByText('Filter by age, priority and reserves').click();
+    await check('put-back', 'dialog');
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', {name: /^\s*Buried/}).click();
+    await page.getByRole('button', {name: 'Delete all…'}).click();
+    await page.getByRole('dialog').getByText('can be put back').waitFor();
+    await check('way-back', 'dialog');
+    await page.getByRole('button', {name: 'Delete 3 jobs'}).click();
+    await page.locator('.announcer a').waitFor();
+    await check('flushed', '.announcer');
     server.mock.node = standby;
     await page.reload();
     await page.getByRole('heading', {name: 'Standby'}).waitFor();

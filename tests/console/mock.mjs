@@ -13,6 +13,7 @@ import {gzipSync} from 'node:zlib';
 export const states = ['ready', 'reserved', 'delayed', 'buried'];
 export const work_bounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600, 21600, 86400];
 const history_spans = {server: [600, 7200, 86400], tube: [3600, 86400]};
+const ways_to_end = ['deleted', 'flushed', 'expired'];
 const run_ends = ['deleted', 'released', 'buried', 'timeout', 'closed'];
 const json_bytes_max = 1024 * 1024;
 const body_window_bytes = 65536;
@@ -45,6 +46,9 @@ const fits = (query, job) => numbers.every((name) => {
   return value >= Number(min ?? 0) && value <= Number(max ?? Infinity);
 });
 
+/** The ranges of an operation as those of a list. */
+const query_of = (match) => new URLSearchParams(Object.entries(match).map(([end, value]) => [end, String(value)]));
+
 const seconds = () => performance.now() / 1000;
 
 // ---------------------------------------------------------------------------------------------- the queue
@@ -52,6 +56,7 @@ const seconds = () => performance.now() / 1000;
 export class Queue {
   jobs = new Map();  // By number.
   tubes = new Map();
+  settings = new Map();  // Of tubes, by their names.
   connections = new Map();
   operations = new Map();
   totals = {puts: 0, deletes: 0, reserves: 0, timeouts: 0, damaged: 0, duplicates: 0, dead: 0, expired: 0};
@@ -70,11 +75,18 @@ export class Queue {
   jobs_per_step = 1000;  // Of an operation.
   step_ms = 40;
 
+  /** They outlive the tube. */
+  settings_of(name) {
+    const none = {tries: 0, dead: '', expire_seconds: 0, reserved: 0, rate: '', drain: false, keep_seconds: 0, keep_max: 0};
+    if (!this.settings.has(name)) this.settings.set(name, none);
+    return this.settings.get(name);
+  }
+
   tube(name) {
     let tube = this.tubes.get(name);
     if (!tube) {
       tube = {name, ids: Object.fromEntries(states.map((state) => [state, new Set()])), puts: 0, deletes: 0, paused_until: 0, using: 0, watching: 0, waiting: 0,
-        settings: {tries: 0, dead: '', expire_seconds: 0, reserved: 0, rate: '', drain: false}};
+        settings: this.settings_of(name)};
       this.tubes.set(name, tube);
     }
     return tube;
@@ -83,7 +95,7 @@ export class Queue {
   put(tube_name, body, {state = 'ready', id = this.next_id, age_seconds = 0, ...fields} = {}) {
     const tube = this.tube(tube_name);
     const job = {id, tube: tube_name, state, priority: 1024, delay_seconds: 0, ttr_seconds: 60, left_seconds: 0, reserves: 0, timeouts: 0, releases: 0,
-      buries: state === 'buried' ? 1 : 0, kicks: 0, attempts: 0, tries: 0, dead: '', from: '', key: '', expire_left_seconds: 0, parked: false, said: [],
+      buries: state === 'buried' ? 1 : 0, kicks: 0, attempts: 0, tries: 0, dead: '', from: '', key: '', expire_left_seconds: 0, parked: false, restored: null, said: [],
       ...fields, body: Buffer.from(body), put_at: seconds() - age_seconds, ready_at: seconds() - age_seconds};
     this.jobs.set(job.id, job);
     this.next_id = Math.max(this.next_id, Number(id)) + 1;
@@ -97,11 +109,24 @@ export class Queue {
     job.said.push({number: job.said.length + 1, time: new Date().toISOString(), attempt: job.reserves, user, text});
   }
 
-  remove(job) {
+  // Jobs that have ended in tubes that keep them, the last one first.
+  ended = [];
+  next_place = 1;
+
+  remove(job, how = 'deleted', user = null) {
+    const {keep_seconds, keep_max} = this.tube(job.tube).settings;
+    if (keep_seconds || keep_max) this.ended.unshift({job, how, user, at: seconds(), place: this.next_place++});
     this.tube(job.tube).ids[job.state].delete(job.id);
     this.tube(job.tube).deletes++;
     this.totals.deletes++;
     this.jobs.delete(job.id);
+  }
+
+  /** What a tube keeps of those that have ended. */
+  kept(tube) {
+    const {keep_seconds, keep_max} = this.settings_of(tube);
+    if (!keep_seconds && !keep_max) return [];
+    return this.ended.filter(({job, at}) => job.tube === tube && (!keep_seconds || seconds() - at < keep_seconds)).slice(0, keep_max || Infinity);
   }
 
   place(job, {tube = job.tube, state = job.state}) {
@@ -109,6 +134,66 @@ export class Queue {
     this.tube(tube).ids[state].add(job.id);
     if (job.state !== state) job.ready_at = seconds();
     Object.assign(job, {tube, state});
+  }
+
+  view_ended({job, how, user, at}, asker) {
+    const {tube, priority, delay_seconds, ttr_seconds, reserves, timeouts, releases, buries, kicks, attempts, tries, from, key} = job;
+    return {id: String(job.id), tube, state: 'ended', ended: how, ended_age_seconds: Math.floor(seconds() - at), ended_by: user, priority, age_seconds: Math.floor(seconds() - job.put_at),
+      delay_seconds, ttr_seconds, body_bytes: job.body.length, reserves, timeouts, releases, buries, kicks, attempts, tries, from, key, notes: job.said.length, may: may_on(asker, tube)};
+  }
+
+  /** What happened to a job. @param {object} [gone] How it has ended. */
+  life_of(job, gone) {
+    const row = (what, time, rest = {}) => ({what, time, by: null, attempt: null, detail: null, ...rest});
+    const text_of = (time) => new Date(time * 1000).toISOString();
+    return [
+      row('put', text_of(job.put_at)),
+      ...job.said.slice(-3).map(({time, user, attempt, text}) => row('note', time, {by: user || null, attempt, detail: text})),
+      ...(job.restored ? [row('restored', null, {detail: job.restored})] : []),
+      ...(job.from ? [row('dead', null, {detail: job.from})] : []),
+      gone ? row('ended', text_of(gone.at), {by: gone.user, detail: gone.how}) : row('now', null, {detail: job.state}),
+    ];
+  }
+
+  /** Puts it back, as a new job. */
+  restore(gone) {
+    const {job} = gone;
+    const held = job.key && [...this.jobs.values()].find((each) => each.key === job.key && each.tube === job.tube);
+    if (held) throw new Refusal(409, 'conflict', `Job ${held.id} has its key by now.`, {id: String(held.id)});
+    if (this.draining) throw new Refusal(503, 'draining', 'The server drains, and takes no new jobs.');
+    this.ended = this.ended.filter((each) => each !== gone);
+    const {id, tube, state, body, put_at, ready_at, holder, ...fields} = job;
+    return this.put(tube, body, {...fields, state: state === 'reserved' ? 'ready' : state, restored: String(id)});
+  }
+
+  start_restore({tube, since_seconds = null, how = ['flushed'], match = {}}, user) {
+    if (!how.length || how.some((each) => !ways_to_end.includes(each))) throw bad_request('how is wrong.');
+    if (since_seconds === 0) throw bad_request('since_seconds must be more than 0.');
+    const query = query_of(match);
+    const found = this.kept(tube).filter((each) => how.includes(each.how) && seconds() - each.at <= (since_seconds ?? Infinity) && fits(query, this.view_ended(each))).reverse();
+    const operation = {id: String(this.next_operation++), action: 'restore', tube, states: [], match: Object.keys(match).length ? match : null, to: null, user, since_seconds, how,
+      confirmed: null, done: 0, state: 'running', message: '', started_at: seconds()};
+    this.operations.set(operation.id, operation);
+    this.in_steps(operation, found, (each) => {
+      try {
+        this.restore(each);
+        operation.done++;
+      } catch (error) {
+        if (error.status !== 409) Object.assign(operation, {state: 'failed', message: error.message});
+      }
+    });
+    return operation;
+  }
+
+  /** Does it for a few at a time, until the operation is cancelled or has failed. */
+  in_steps(operation, rest, act) {
+    const step = () => {
+      for (const each of rest.splice(0, this.jobs_per_step)) if (operation.state === 'running') act(each);
+      if (operation.state !== 'running') return;
+      if (rest.length) setTimeout(step, this.step_ms);
+      else operation.state = 'done';
+    };
+    setTimeout(step, this.step_ms);
   }
 
   kick(job) {
@@ -170,26 +255,20 @@ export class Queue {
     if (action === 'move' && !to) throw bad_request('There is no tube to move to.');
     const tube = this.tubes.get(name);
     if (!tube) throw not_found('tube');
-    const query = new URLSearchParams(ranges.map(([end, value]) => [end, String(value)]));
+    const query = query_of(match);
     const ids = this.matching(tube, chosen).filter((id) => fits(query, this.view_job(this.jobs.get(id))));
     if (ids.length - confirmed > Math.max(10, confirmed / 10)) throw new Refusal(409, 'conflict', 'The number of jobs has grown.', {count: ids.length});
-    const operation = {id: String(this.next_operation++), action, tube: name, states: chosen, match: ranges.length ? match : null, to: to ?? null, user, confirmed, done: 0, state: 'running', message: '',
+    const operation = {id: String(this.next_operation++), action, tube: name, states: chosen, match: ranges.length ? match : null, to: to ?? null, user, since_seconds: null, how: null, confirmed, done: 0, state: 'running', message: '',
       started_at: seconds()};
     this.operations.set(operation.id, operation);
-    const step = () => {
-      if (operation.state !== 'running') return;
-      for (const id of ids.splice(0, this.jobs_per_step)) {
-        const job = this.jobs.get(id);
-        if (!job || job.tube !== name || !chosen.includes(job.state)) continue;
-        if (action === 'delete') this.remove(job);
-        else if (action === 'kick') this.kick(job);
-        else this.place(job, {tube: to, state: 'ready'});
-        operation.done++;
-      }
-      if (ids.length) setTimeout(step, this.step_ms);
-      else operation.state = 'done';
-    };
-    setTimeout(step, this.step_ms);
+    this.in_steps(operation, ids, (id) => {
+      const job = this.jobs.get(id);
+      if (!job || job.tube !== name || !chosen.includes(job.state)) return;
+      if (action === 'delete') this.remove(job, 'flushed', user);
+      else if (action === 'kick') this.kick(job);
+      else this.place(job, {tube: to, state: 'ready'});
+      operation.done++;
+    });
     return operation;
   }
 
@@ -346,8 +425,8 @@ export class Mock {
     if (refusal) throw new Refusal(403, 'forbidden', refusal);
     if (path === '/search') return this.#search(response, url.searchParams, user);
     if (path === '/events') return this.#events(request, response, url, user);
-    const body_of = method === 'GET' && /^\/jobs\/(\d+)\/body$/.exec(path);
-    if (body_of) return this.#job_body(response, body_of[1], url.searchParams);
+    const body_of = method === 'GET' && /^\/(jobs|ended)\/(\d+)\/body$/.exec(path);
+    if (body_of) return this.#job_body(response, body_of[1] === 'jobs' ? this.queue.jobs.get(Number(body_of[2])) : this.#ended(body_of[2]).job, url.searchParams);
     const {status = 200, ...answer} = this.#route(method, this.#parts(path), url.searchParams, body, user);
     this.#json(response, status, answer.value);
   }
@@ -374,8 +453,13 @@ export class Mock {
     this.#json(response, 200, answer);
   }
 
-  #job_body(response, id, query) {
-    const job = this.queue.jobs.get(Number(id));
+  #ended(id) {
+    const found = this.queue.ended.find((each) => String(each.job.id) === id);
+    if (!found || !this.queue.kept(found.job.tube).includes(found)) throw new Refusal(404, 'not_found', 'No job of this id that has ended is kept.');
+    return found;
+  }
+
+  #job_body(response, job, query) {
     if (!job) throw not_found('job');
     const offset = Number(query.get('offset') ?? 0);
     const length = Number(query.get('length') ?? body_window_bytes);
@@ -489,7 +573,20 @@ export class Mock {
     if (is('GET', 'configuration')) return admin(), {value: {yaml: 'data_dir: perennial-data\nlisten: [127.0.0.1]\nport: 11300\n# <script>alert(1)</script>\n'}};
     if (is('GET', 'operations')) return {value: {operations: [...queue.operations.values()].map((each) => queue.view_operation(each))}};
     if (is('GET', 'history')) return {value: this.#history(query)};
-    if (is('GET', 'jobs', null, 'notes')) return {value: {notes: job().said.slice(-3)}};
+    if (is('GET', 'tubes', null, 'ended')) {
+      if (!may_on(user, second).inspect) throw new Refusal(403, 'forbidden', 'No grant of the user allows this.');
+      const left = queue.kept(second).filter(({place}) => place < Number(query.get('after') ?? Infinity));
+      const page = left.slice(0, Number(query.get('limit') ?? 100));
+      return {value: {jobs: page.map((each) => queue.view_ended(each, user)), next: page.length < left.length ? String(page.at(-1).place) : null}};
+    }
+    if (is('GET', 'ended', null)) return {value: queue.view_ended(this.#ended(second), user)};
+    if (is('POST', 'ended', null, 'restore')) return {value: {id: String(queue.restore(this.#ended(second)).id)}};
+    if (is('GET', 'jobs', null, 'life')) {
+      const live = queue.jobs.get(Number(second));
+      const gone = live ? undefined : this.#ended(second);
+      return {value: {id: second, life: queue.life_of(live ?? gone.job, gone)}};
+    }
+    if (is('GET', 'jobs', null, 'notes')) return {value: {notes: (queue.jobs.get(Number(second)) ?? this.#ended(second).job).said.slice(-3)}};
     if (is('POST', 'jobs', null, 'notes')) return queue.note(job(), body.text), {value: {noted: true}};
     if (is('POST', 'jobs')) return this.#put(body);
     if (is('DELETE', 'jobs', null)) return queue.remove(job_in('ready', 'delayed', 'buried')), {value: {deleted: true}};
@@ -508,7 +605,7 @@ export class Mock {
       ids.forEach((id) => queue.kick(queue.jobs.get(id)));
       return {value: {kicked: ids.length}};
     }
-    if (is('POST', 'operations')) return {status: 202, value: queue.view_operation(queue.start_operation(body, user.name))};
+    if (is('POST', 'operations')) return {status: 202, value: queue.view_operation(body.action === 'restore' ? queue.start_restore(body, user.name) : queue.start_operation(body, user.name))};
     if (is('DELETE', 'operations', null)) {
       const operation = queue.operations.get(second);
       if (!operation) throw not_found('operation');

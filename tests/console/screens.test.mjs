@@ -238,16 +238,19 @@ page_test('Job says why it failed, the newest note first', async (page, server) 
   const id = await server.put('noted', 'x', {state: 'buried'});
   for (const text of ['one', 'two', 'three', 'exit 3\n<img src=x onerror=alert(1)>']) await api(server, `/jobs/${id}/notes`, 'POST', {text});
   await page.goto(`${server.url}/jobs/${id}`);
-  await page.getByText('the last 3 of 4').waitFor();
+  await page.getByText('the last 3 of 4 notes').waitFor();
   await eventually(() => page.locator('.notes pre').allInnerTexts(), ['exit 3\n<img src=x onerror=alert(1)>', 'three', 'two']);
   assert.equal(await page.locator('.notes img').count(), 0);
 });
 
-page_test('Job without notes has no heading for them', async (page, server) => {
-  const id = await server.put('noted', 'x');
+page_test('Job tells its life, the newest first, and goes on as it does', async (page, server) => {
+  const id = await server.put('lives', 'x');
   await page.goto(`${server.url}/jobs/${id}`);
-  await page.getByRole('heading', {name: 'Body'}).waitFor();
-  assert.equal(await page.getByRole('heading', {name: 'Notes'}).count(), 0);
+  const told = async () => (await page.getByRole('region', {name: 'Life'}).locator('p').allInnerTexts()).map((row) => row.replace(/, .*/, '').toLowerCase());
+  await eventually(told, ['now: ready', 'put']);
+  await api(server, `/jobs/${id}/notes`, 'POST', {text: 'seen'});
+  await api(server, `/jobs/${id}/bury`, 'POST', {});
+  await eventually(told, ['now: buried', 'note of attempt 0', 'put']);
 });
 
 page_test('Jobs of all tubes, with the first bytes of their bodies', async (page, server) => {

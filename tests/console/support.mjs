@@ -53,6 +53,16 @@ class MockServer {
     for (const tube of tubes) await this.put(tube, body);
   }
 
+  /** What the tube keeps of its jobs that end. */
+  async keep(tube, settings) {
+    Object.assign(this.queue.settings_of(tube), settings);
+  }
+
+  /** As if its last client had gone. */
+  async leave(tube) {
+    this.queue.tubes.delete(tube);
+  }
+
   async stats_tube(name) {
     return this.queue.view_tube(this.queue.tube(name));
   }
@@ -72,6 +82,7 @@ class RealServer {
   #waiting = [];
   #held = Buffer.alloc(0);
   #put = [];  // What this test has put, which is deleted after it.
+  #keeps = [];  // Tubes that keep what ends, until the end of this test.
 
   async start() {
     this.socket = createConnection(Number(process.env.CONSOLE_QUEUE ?? 11300), '127.0.0.1');
@@ -130,6 +141,15 @@ class RealServer {
     this.#put.push(...answers.flatMap(({line}) => /^INSERTED (\d+)$/.exec(line)?.[1] ?? []));
   }
 
+  async keep(tube, {keep_seconds = '-', keep_max = '-'}) {
+    this.#keeps.push(tube);
+    assert.equal((await this.command(`set-tube ${tube} keep:${keep_seconds} keep-max:${keep_max}\r\n`)).line, 'SET');
+  }
+
+  async leave() {
+    await this.command('use default\r\n');
+  }
+
   async #yaml(command) {
     const {body} = await this.command(`${command}\r\n`);
     return Object.fromEntries(body.split('\n').map((line) => line.split(': ')).filter((pair) => pair.length === 2));
@@ -147,6 +167,11 @@ class RealServer {
 
   async stop() {
     if (this.socket.destroyed) return;
+    // What was put back has other ids.
+    for (const tube of this.#keeps) {
+      await this.command(`set-tube ${tube} keep:- keep-max:-\r\n`);
+      await this.command(`flush-tube ${tube}\r\n`);
+    }
     await Promise.all(this.#put.map((id) => this.command(`delete ${id}\r\n`)));
     this.socket.destroy();
   }

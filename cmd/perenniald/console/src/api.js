@@ -89,10 +89,11 @@ export const body_window_bytes = 65536;
  * @param {number} offset
  * @param {number} length
  * @param {AbortSignal} [signal]
+ * @param {'jobs'|'ended'} [place] Where the job is.
  * @returns {Promise<{bytes: Uint8Array<ArrayBuffer>, total: number}>}
  */
-export async function get_body_window(id, offset, length, signal) {
-  const response = await send('GET', `/jobs/${encodeURIComponent(id)}/body${query({offset, length})}`, undefined, signal);
+export async function get_body_window(id, offset, length, signal, place = 'jobs') {
+  const response = await send('GET', `/${place}/${encodeURIComponent(id)}/body${query({offset, length})}`, undefined, signal);
   const bytes = new Uint8Array(await response.arrayBuffer());
   return {bytes, total: Number(response.headers.get('Perennial-Body-Bytes') ?? bytes.length)};
 }

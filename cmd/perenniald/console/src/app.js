@@ -12,8 +12,9 @@ import {key_help, listen_to_keys} from './keys.js';
 import {deliver, refresh, set_rights, toggle_pause, use_live_state} from './live.js';
 import {Operations} from './operations.js';
 import {Heading, Problem} from './parts.js';
-import {go, job_href, use_route} from './router.js';
+import {ended_href, go, job_href, use_route} from './router.js';
 import {Connections} from './screens/connections.js';
+import {EndedScreen} from './screens/ended.js';
 import {JobScreen} from './screens/job.js';
 import {Jobs} from './screens/jobs.js';
 import {Overview} from './screens/overview.js';
@@ -125,7 +126,7 @@ const Frame = ({place, places = all_places, tools, children}) => html`
   <header>
     <a class="brand" href="/">Perennial</a>
     ${places.length > 0 && html`<nav aria-label="Screens">${places.map(([path, name]) => html`
-      <a key=${path} href=${`/${path}`} aria-current=${place === path ? 'page' : undefined}>${name}</a>`)}
+      <a key=${path} href=${`/${path}`} aria-current=${place === path || (place === 'ended' && path === 'tubes') ? 'page' : undefined}>${name}</a>`)}
       ${tools && html`<button class="plain" onClick=${ask_job}>Go to job…</button>`}</nav>`}
     ${tools && html`<div class="tools">${tools}</div>`}
   </header>
@@ -137,9 +138,10 @@ function Screen({route, session}) {
   if (more.length) return html`<${NoScreen} />`;
   if (place === undefined) return html`<${Overview} may=${session.may} />`;
   if (place === 'tubes' && name === undefined) return html`<${Tubes} route=${route} />`;
-  if (place === 'tubes' && (!state || job_states.some((each) => each === state))) return html`<${TubeScreen} name=${name} state=${state} route=${route} />`;
+  if (place === 'tubes' && (!state || state === 'ended' || job_states.some((each) => each === state))) return html`<${TubeScreen} name=${name} state=${state} route=${route} />`;
   if (place === 'jobs' && name === undefined) return html`<${Jobs} route=${route} />`;
   if (place === 'jobs' && !state) return html`<${JobScreen} id=${name} />`;
+  if (place === 'ended' && name !== undefined && !state) return html`<${EndedScreen} id=${name} />`;
   if (place === 'search' && !name) return html`<${SearchScreen} route=${route} />`;
   if (place === 'connections' && !name) return html`<${Connections} route=${route} may=${session.may} />`;
   if (place === 'server' && !name) return html`<${ServerScreen} may=${session.may} />`;
@@ -169,11 +171,19 @@ function ask_job() {
     title: 'Go to a job',
     action: 'Go',
     fields: [{name: 'id', label: 'Id', required: true}],
-    run: async ({id}) => {
-      await get(`/jobs/${encodeURIComponent(id.trim())}`);
-      go(job_href(id.trim()));
-    },
+    run: async ({id}) => go(await href_of(id.trim())),
   });
+}
+
+/** Where a job is, also one that has ended and is kept. @param {string} id */
+async function href_of(id) {
+  const part = encodeURIComponent(id);
+  try {
+    return await get(`/jobs/${part}`), job_href(id);
+  } catch (problem) {
+    if (problem.status !== 404) throw problem;
+    return get(`/ended/${part}`).then(() => ended_href(id), () => Promise.reject(problem));
+  }
 }
 
 /** @param {{close: () => void}} props */

@@ -4,6 +4,7 @@ import {useEffect, useId, useLayoutEffect, useRef, useState} from 'preact/hooks'
 import {count, jobs, visible_line} from './format.js';
 import {html} from './html.js';
 import {Icon} from './icon.js';
+import {FilterNumbers} from './job_filter.js';
 
 // From this number of jobs on, the tube's name is typed.
 export const typed_name_jobs = 100;
@@ -12,8 +13,9 @@ export const typed_name_jobs = 100;
  * @typedef {object} Field
  * @property {string} name
  * @property {string} label
- * @property {'text'|'number'|'textarea'|'password'} [type]
- * @property {string} [value]
+ * @property {'text'|'number'|'textarea'|'password'|'checks'} [type]
+ * @property {string} [value] Of checks: the names of those that are set, with commas between them.
+ * @property {[string, string][]} [checks] Their names, and what they are called.
  * @property {string} [hint]
  * @property {boolean} [required]
  * @property {number} [min]
@@ -22,9 +24,11 @@ export const typed_name_jobs = 100;
  * @typedef {object} Question
  * @property {string} title
  * @property {string} [text]
+ * @property {(job_count: number) => any} [note] What follows the text, in paragraphs of its own.
  * @property {string} action The word on the button.
  * @property {boolean} [danger]
  * @property {Field[]} [fields]
+ * @property {boolean} [filter] Whether jobs can be chosen by their numbers, too. The values have the names of the API.
  * @property {string} [tube] Typed by the person when there are more than a hundred jobs.
  * @property {number} [job_count] What the person sees, and what the request says.
  * @property {(values: Record<string, string>, job_count: number) => Promise<any>} run
@@ -113,10 +117,13 @@ function QuestionDialog({question, close}) {
     <form onSubmit=${submit}>
       <h2 id=${id}>${question.title}</h2>
       ${question.text && html`<p>${question.text}</p>`}
+      ${question.note?.(job_count)}
       ${job_count !== undefined && html`<p class="seen-count"><strong>${jobs(job_count)}</strong>${
         question.tube !== undefined && html` in <strong class="name">${visible_line(question.tube)}</strong>`}</p>`}
       ${(question.fields ?? []).map((field) => html`<${FieldInput} key=${field.name} field=${field}
         value=${values[field.name]} change=${(value) => set_values({...values, [field.name]: value})} />`)}
+      ${question.filter && html`<details class="filters"><summary>Filter by age, priority and reserves</summary>
+        <div class="search"><${FilterNumbers} values=${values} change=${set_values} /></div></details>`}
       ${must_type && html`<label class="field">
         <span>Type the name of the tube to confirm</span>
         <input class="name" value=${typed} autocomplete="off" spellcheck=${false}
@@ -135,6 +142,7 @@ function QuestionDialog({question, close}) {
 /** @param {{field: Field, value: string, change: (value: string) => void}} props */
 function FieldInput({field, value, change}) {
   const id = useId();
+  if (field.type === 'checks') return html`<${Checks} field=${field} value=${value} change=${change} />`;
   const input = {
     id,
     name: field.name,
@@ -152,4 +160,13 @@ function FieldInput({field, value, change}) {
       : html`<input type=${field.type ?? 'text'} ...${number} ...${input} />`}
     ${field.hint && html`<small id=${`${id}-hint`}>${field.hint}</small>`}
   </div>`;
+}
+
+/** @param {{field: Field, value: string, change: (value: string) => void}} props */
+function Checks({field, value, change}) {
+  const names = field.checks.map(([name]) => name);
+  const chosen = value.split(',');
+  const toggle = (name) => change(names.filter((each) => chosen.includes(each) !== (each === name)).join());
+  return html`<fieldset class="field"><legend>${field.label}</legend>${field.checks.map(([name, label]) => html`
+    <label key=${name}><input type="checkbox" name=${name} checked=${chosen.includes(name)} onChange=${() => toggle(name)} /> ${label}</label>`)}</fieldset>`;
 }

@@ -19,7 +19,7 @@ export const jobs = (n, word = '') => `${count(n)} ${word ? word + ' ' : ''}${n 
 /**
  * How many attempts of a job have failed, as the engine counts them: where tries or a back-off are in force, since the put or the last kick. All
  * reservations are in `reserves`.
- * @param {import('./types.js').Job} job
+ * @param {{attempts: number, tries?: number}} job
  */
 export const failed_attempts = ({attempts, tries}) => (tries ? `${count(attempts)} of ${count(tries)}` : attempts ? count(attempts) : '–');
 

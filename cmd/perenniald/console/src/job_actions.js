@@ -4,7 +4,9 @@ import {announce} from './announce.js';
 import {ApiError, get_body, post, remove} from './api.js';
 import {base64} from './bytes_text.js';
 import {ask} from './dialogs.js';
+import {WayBack, counts_by_tube, offer_of} from './ended_jobs.js';
 import {jobs as jobs_text} from './format.js';
+import {html} from './html.js';
 import {refresh} from './live.js';
 
 /** @typedef {import('./types.js').Job} Job */
@@ -20,7 +22,8 @@ const downloaded_bytes_max = 64 * 1024 * 1024;
  * @param {(job: Job) => Promise<any>} action
  */
 async function for_each(jobs, action) {
-  let done = 0;
+  /** @type {Job[]} */
+  const done = [];
   let gone = 0;
   let next = 0;
   /** @type {Error|null} */
@@ -30,7 +33,7 @@ async function for_each(jobs, action) {
       const job = jobs[next++];
       try {
         await action(job);
-        ++done;
+        done.push(job);
       } catch (error) {
         if (error.status === 404 || error.status === 409) ++gone;
         else problem ??= error;
@@ -44,12 +47,13 @@ async function for_each(jobs, action) {
  * @param {Job[]} jobs
  * @param {(job: Job) => Promise<any>} action
  * @param {string} past
+ * @param {(done: Job[]) => Promise<import('./announce.js').Offer|undefined>} [offer] What the message leads to.
  */
-async function run(jobs, action, past) {
+async function run(jobs, action, past, offer) {
   const {done, gone, problem} = await for_each(jobs, action);
-  if (done || !problem) {
+  if (done.length || !problem) {
     const others = gone ? ` ${jobs_text(gone)} had moved on, or ${gone === 1 ? 'is' : 'are'} held by a worker.` : '';
-    announce(`${jobs_text(done)} ${past}.${others}${problem ? ` Then: ${problem.message}` : ''}`);
+    announce(`${jobs_text(done.length)} ${past}.${others}${problem ? ` Then: ${problem.message}` : ''}`, offer?.(done));
     refresh(jobs);
   }
   if (problem) throw problem;
@@ -73,13 +77,13 @@ export const bury = (jobs) => run(jobs, (job) => post(path(job, '/bury')), 'buri
 export function ask_delete(jobs, done) {
   ask({
     title: `Delete ${name_of(jobs)}`,
-    text: 'A job that is deleted does not come back.',
+    note: () => html`<${WayBack} job_counts=${counts_by_tube(jobs)} />`,
     action: 'Delete',
     danger: true,
     tube: seen_tube(jobs),
     job_count: jobs.length,
     run: async () => {
-      await run(jobs, (job) => remove(path(job)), 'deleted');
+      await run(jobs, (job) => remove(path(job)), 'deleted', offer_of);
       done?.();
     },
   });

@@ -11,7 +11,18 @@ const ends = [['min', 'at least'], ['max', 'at most']];
 const names = numbers.flatMap(([name]) => ends.map(([end]) => `${name}_${end}`));
 
 /** @param {URLSearchParams} address @returns {Filter} */
-export const filter_of = (address) => Object.fromEntries(names.map((name) => [name, address.get(name)]).filter(([, value]) => value));
+export const filter_of = (address) => filter_in(Object.fromEntries(address));
+
+/** What of these values is a filter. @param {Record<string, string>} values @returns {Filter} */
+export const filter_in = (values) => Object.fromEntries(names.map((name) => [name, values[name]]).filter(([, value]) => value));
+
+/** The same as the API takes it of an operation. @param {Filter} filter @returns {Record<string, number>} */
+export const match_of = (filter) => Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, Number(value)]));
+
+/** @param {{values: Record<string, string>, change: (values: Record<string, string>) => void}} props */
+export const FilterNumbers = ({values, change}) => numbers.map(([name, label]) => html`<fieldset key=${name}><legend>${label}</legend>${ends.map(([end, word]) => html`
+  <label key=${end}>${word} <input type="number" min="0" step="1" aria-label=${`${label}, ${word}`} value=${values[`${name}_${end}`] ?? ''}
+    onInput=${(event) => change({...values, [`${name}_${end}`]: event.target.value})} /></label>`)}</fieldset>`);
 
 /** @param {{filter: Filter, show: (filter: Filter) => void}} props */
 export function JobFilter({filter, show}) {
@@ -24,11 +35,9 @@ export function JobFilter({filter, show}) {
     <summary>Filter by age, priority and reserves</summary>
     <form class="search" onSubmit=${(event) => {
       event.preventDefault();
-      show(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')));
+      show(filter_in(values));
     }}>
-      ${numbers.map(([name, label]) => html`<fieldset key=${name}><legend>${label}</legend>${ends.map(([end, word]) => html`
-        <label key=${end}>${word} <input type="number" min="0" step="1" aria-label=${`${label}, ${word}`} value=${values[`${name}_${end}`] ?? ''}
-          onInput=${(event) => set_values({...values, [`${name}_${end}`]: event.target.value})} /></label>`)}</fieldset>`)}
+      <${FilterNumbers} values=${values} change=${set_values} />
       <button type="submit">Filter</button>
       ${set > 0 && html`<button type="button" class="plain" onClick=${() => show({})}>Clear filter</button>`}
     </form>

@@ -26,6 +26,8 @@ function move_row(step) {
 }
 
 function go_up() {
+  const above = document.querySelector('main [data-up] a');
+  if (above instanceof HTMLElement) return above.click();
   const parts = location.pathname.split('/').filter(Boolean);
   if (parts.length) go('/' + parts.slice(0, -1).join('/'));
 }

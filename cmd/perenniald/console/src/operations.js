@@ -3,11 +3,14 @@
 
 import {useLayoutEffect, useState} from 'preact/hooks';
 import {announce} from './announce.js';
-import {get, post, remove} from './api.js';
+import {get, post, remove, tube_path} from './api.js';
 import {ask} from './dialogs.js';
-import {count, jobs, visible_line} from './format.js';
+import {WayBack} from './ended_jobs.js';
+import {count, jobs, time, visible_line} from './format.js';
 import {html} from './html.js';
+import {match_of} from './job_filter.js';
 import {refresh, watch} from './live.js';
+import {tube_href} from './router.js';
 
 /** @typedef {import('./types.js').Operation} Operation @typedef {import('./types.js').JobState} JobState */
 
@@ -16,6 +19,7 @@ const verbs = {
   delete: {present: 'Deleting', past: 'deleted', title: 'Delete'},
   kick: {present: 'Kicking', past: 'kicked', title: 'Kick'},
   move: {present: 'Moving', past: 'moved', title: 'Move'},
+  restore: {present: 'Putting back', past: 'put back', title: 'Put back'},
 };
 
 /** @type {Map<string, Operation>} */
@@ -24,15 +28,33 @@ const running = new Map();
 let show = () => {};
 let timer = 0;
 
+/** Those that this page began: of others it offers no way back, which their users may not be allowed to go. @type {Set<string>} */
+const ours = new Set();
+
+/** The way back from a flush. @param {string} tube @returns {Promise<import('./announce.js').Offer|undefined>} */
+async function offer_of(tube) {
+  try {
+    const {jobs: kept} = await get(tube_path(tube, '/ended?limit=1'));
+    return kept.length ? {href: tube_href(tube, 'ended'), text: 'Put back what was flushed'} : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What has come of an operation, in a sentence. @param {Operation} operation */
+function end_of({action, tube, state, confirmed, done, message}) {
+  const {past} = verbs[action];
+  const [name, left] = [visible_line(tube), confirmed === null ? 0 : confirmed - done];
+  if (state === 'cancelled') return `Cancelled: ${jobs(done)} of ${name} ${done === 1 ? 'is' : 'are'} ${past}, and stay${done === 1 ? 's' : ''} so.`;
+  if (state === 'failed') return `Failed after ${jobs(done)}: ${message || 'the server gives no reason'}`;
+  if (action === 'restore' && !done) return `Nothing was put back in ${name}: no job that is kept fits, or another one has its key by now.`;
+  return `${jobs(done)} ${past} in ${name}.${left > 0 ? ` ${count(left)} had moved on.` : ''}`;
+}
+
 /** @param {Operation} operation */
 function tell_end(operation) {
-  const {past} = verbs[operation.action];
-  const left = operation.confirmed - operation.done;
-  let text = `${jobs(operation.done)} ${past} in ${visible_line(operation.tube)}.`;
-  if (operation.state === 'cancelled') text = `Cancelled: ${jobs(operation.done)} of ${visible_line(operation.tube)} ${operation.done === 1 ? 'is' : 'are'} ${past}, and stay${operation.done === 1 ? 's' : ''} so.`;
-  else if (operation.state === 'failed') text = `Failed after ${jobs(operation.done)}: ${operation.message || 'the server gives no reason'}`;
-  else if (left > 0) text += ` ${count(left)} had moved on.`;
-  announce(text);
+  const has_way_back = operation.action === 'delete' && operation.done > 0 && ours.delete(operation.id);
+  announce(end_of(operation), has_way_back ? offer_of(operation.tube) : undefined);
   refresh();
 }
 
@@ -70,13 +92,18 @@ export function Operations() {
   if (!operations.length) return null;
   return html`<section class="operations" aria-label="Operations">${operations.map((operation) => html`
     <div class="operation" key=${operation.id}>
-      <span>${verbs[operation.action].present} ${operation.states.join(', ')} jobs of <span class="name">${visible_line(operation.tube)}</span>${operation.match ? ' that fit a filter' : ''}${
-        operation.to && html` to <span class="name">${visible_line(operation.to)}</span>`}: ${
-        count(operation.done)} of ${count(operation.confirmed)}</span>
-      <progress max=${Math.max(operation.confirmed, 1)} value=${operation.done} aria-label="Progress"></progress>
+      <span>${verbs[operation.action].present} <${WhichJobs} ...${operation} />: ${
+        count(operation.done)}${operation.confirmed === null ? ' so far' : ` of ${count(operation.confirmed)}`}</span>
+      ${operation.confirmed === null ? html`<progress aria-label="Progress"></progress>`
+        : html`<progress max=${Math.max(operation.confirmed, 1)} value=${operation.done} aria-label="Progress"></progress>`}
       <button onClick=${() => cancel(operation)}>Cancel operation</button>
     </div>`)}</section>`;
 }
+
+/** @param {Operation} props */
+const WhichJobs = ({states, how, tube, since_seconds, match, to}) => html`${(how ?? states).join(', ')} jobs of <span class="name">${visible_line(tube)}</span>${
+  match && ' that fit a filter'}${since_seconds !== null && `, ended in the last ${time(since_seconds)}`}${
+  to && html` to <span class="name">${visible_line(to)}</span>`}`;
 
 /** @param {Operation} operation */
 async function cancel(operation) {
@@ -85,6 +112,15 @@ async function cancel(operation) {
   } catch (error) {
     announce(error.message);
   }
+}
+
+/** @param {object} asked What the API is asked for. @returns {Promise<Operation>} */
+export async function begin_operation(asked) {
+  const started = await post('/operations', asked);
+  ours.add(started.id);
+  running.set(started.id, {...started, state: 'running'});
+  take([started]);
+  return started;
 }
 
 /**
@@ -101,23 +137,21 @@ export function ask_operation(action, tube, states, job_count, filter) {
   const is_filtered = Object.keys(filter).length > 0;
   const every = `Every ${which} job of this tube${is_filtered ? ' that fits the filter' : ''}`;
   const text = {
-    delete: `${every} is deleted. A job that is deleted does not come back.`,
+    delete: `${every} is deleted.`,
     kick: `${every} becomes ready.`,
     move: `${every} moves to another tube, and becomes ready there.`,
   }[action];
-  const match = Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, Number(value)]));
   ask({
     title: `${title} all ${which} jobs${is_filtered ? ' that fit the filter' : ''}`,
     text,
+    note: (now) => action === 'delete' && html`<${WayBack} job_counts=${new Map([[tube, now]])} />`,
     action: `${title} ${jobs(job_count)}`,
     danger: action !== 'kick',
     tube,
     job_count,
     fields: action === 'move' ? [{name: 'to', label: 'To tube', required: true}] : [],
     run: async (values, confirmed) => {
-      const started = await post('/operations', {action, tube, states, confirmed, ...(is_filtered ? {match} : {}), ...(action === 'move' ? {to: values.to} : {})});
-      running.set(started.id, {...started, state: 'running'});
-      take([started]);
+      const started = await begin_operation({action, tube, states, confirmed, ...(is_filtered ? {match: match_of(filter)} : {}), ...(action === 'move' ? {to: values.to} : {})});
       if (started.state === 'running') announce(`${jobs(confirmed)} are being ${past}.`);
     },
   });

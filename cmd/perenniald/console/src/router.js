@@ -58,6 +58,9 @@ export const connection_href = (id) => `/connections?id=${encodeURIComponent(id)
 /** @param {string} id */
 export const job_href = (id) => `/jobs/${encodeURIComponent(id)}`;
 
+/** A job that has ended. @param {string} id */
+export const ended_href = (id) => `/ended/${encodeURIComponent(id)}`;
+
 // A click on a link of ours changes the screen and loads nothing.
 document.addEventListener('click', (event) => {
   if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

@@ -28,15 +28,40 @@
  * @property {number} expire_left_seconds 0: never.
  * @property {boolean} parked
  * @property {number} notes How many it had; the last three are kept.
+ * @property {string|null} restored The job that had ended and is this one now.
  * @property {TubeMay} may
  * @property {{id: string, address: string, user: string|null}} [held_by] For those who may see connections.
  *
- * @typedef {object} Note
- * @property {number} number
- * @property {string} time RFC 3339.
- * @property {number} attempt How often the job was reserved by then.
- * @property {string} user Empty: there are no users.
- * @property {string} text
+ * @typedef {object} EndedJob
+ * @property {string} id
+ * @property {string} tube
+ * @property {'ended'} state
+ * @property {'deleted'|'flushed'|'expired'} ended
+ * @property {number} ended_age_seconds
+ * @property {string|null} ended_by
+ * @property {number} priority
+ * @property {number} age_seconds
+ * @property {number} delay_seconds
+ * @property {number} ttr_seconds
+ * @property {number} body_bytes
+ * @property {number} reserves
+ * @property {number} attempts
+ * @property {number} notes
+ * @property {number} [timeouts] This and the following are not in lists.
+ * @property {number} [releases]
+ * @property {number} [buries]
+ * @property {number} [kicks]
+ * @property {number} [tries]
+ * @property {string} [from]
+ * @property {string} [key]
+ * @property {TubeMay} may
+ *
+ * @typedef {object} LifeRow What happened to a job.
+ * @property {'put'|'reserved'|'note'|'dead'|'restored'|'ended'|'now'} what
+ * @property {string|null} time RFC 3339. Null: not known.
+ * @property {string|null} by
+ * @property {number} attempt Of a note: how often the job was reserved by then.
+ * @property {string} detail The text of a note, the tube where it died, the job that it was, how it ended, or its state.
  *
  * @typedef {object} Tube
  * @property {string} name
@@ -58,7 +83,7 @@
  * @property {number} expired
  * @property {TubeMay} [may]
  * @property {number} [gone_seconds] It is gone, and was last seen so long ago.
- * @property {{tries: number, dead: string, expire_seconds: number, reserved: number, rate: string, drain: boolean}} [settings]
+ * @property {{tries: number, dead: string, expire_seconds: number, reserved: number, rate: string, drain: boolean, keep_seconds: number, keep_max: number}} [settings]
  *
  * @typedef {object} May
  * @property {boolean} monitor
@@ -133,13 +158,15 @@
  *
  * @typedef {object} Operation
  * @property {string} id
- * @property {'delete'|'kick'|'move'} action
+ * @property {'delete'|'kick'|'move'|'restore'} action
  * @property {string} tube
  * @property {JobState[]} states
  * @property {Record<string, number>|null} match
  * @property {string|null} to
  * @property {string|null} user
- * @property {number} confirmed
+ * @property {number|null} since_seconds Of a restore: only what ended in this time. Null: whenever it ended.
+ * @property {EndedJob['ended'][]|null} how Of a restore: only what ended so.
+ * @property {number|null} confirmed Null: it is a restore, of jobs that nobody can count before.
  * @property {number} done
  * @property {'running'|'done'|'cancelled'|'failed'} state
  * @property {string} message

@@ -4,6 +4,7 @@
 import {useRef, useState} from 'preact/hooks';
 import {body_window_bytes, get, get_body_window} from '../api.js';
 import {decode, hex_dump} from '../bytes_text.js';
+import {KeptJob} from '../ended_jobs.js';
 import {bytes as bytes_text, count, failed_attempts, time, visible, visible_line} from '../format.js';
 import {html} from '../html.js';
 import {Badge, StateBadge} from '../icon.js';
@@ -25,7 +26,7 @@ export function JobScreen({id}) {
   const is_gone = error?.status === 404;
   if (!job) {
     return html`<${Heading} title=${`Job ${visible_line(id)}`} />${is_gone
-      ? html`<p class="banner">There is no job with this id. It may have been deleted.</p>` : html`<${Problem} error=${error} />`}`;
+      ? html`<${KeptJob} id=${id} otherwise="There is no job with this id. It may have been deleted." />` : html`<${Problem} error=${error} />`}`;
   }
   const is_held = job.state === 'reserved';
   return html`
@@ -37,11 +38,11 @@ export function JobScreen({id}) {
         <${JobButtons} jobs=${[job]} />
       </div>`}
     <//>
-    ${error && !is_gone && html`<${Problem} error=${error} />`}
+    ${error && (is_gone ? html`<${KeptJob} id=${id} />` : html`<${Problem} error=${error} />`)}
     <div class="columns">
       <section aria-label="Fields"><h2>Fields</h2><${Facts} class="list" facts=${facts(job)} /></section>
       <div>
-        ${job.notes > 0 && html`<${Notes} id=${job.id} had=${job.notes} />`}
+        <${Life} id=${job.id} had=${job.notes} changes=${`${job.state} ${job.from}`} />
         <${Body} id=${job.id} size=${job.body_bytes} />
       </div>
     </div>`;
@@ -78,32 +79,37 @@ function facts(job) {
 const Holder = ({id, address, user}) => html`<a href=${connection_href(id)}>connection ${id}</a> <span class="quiet">${
   user !== null && html`of <bdi>${visible_line(user)}</bdi> `}from <bdi class="name">${visible_line(address)}</bdi></span>`;
 
-/** Why attempts have failed, the newest first. @param {{id: string, had: number}} props */
-function Notes({id, had}) {
-  // Notes never change, but there may be one more.
-  const {value, error} = use_poll((signal) => get(`/jobs/${encodeURIComponent(id)}/notes`, signal), [id, had], {seconds: 0});
+/**
+ * What happened to a job, the newest first: it was put, first reserved, why attempts have failed, and what it is.
+ * @param {{id: string, had: number, changes?: string}} props Changes: with it, or with a further note, there is more to tell.
+ */
+export function Life({id, had, changes}) {
+  const {value, error} = use_poll((signal) => get(`/jobs/${encodeURIComponent(id)}/life`, signal), [id, had, changes], {seconds: 0});
   return html`
-    <section aria-labelledby="notes">
-      <div class="heading"><h2 id="notes">Notes</h2>${had > 3 && html`<span class="quiet">the last 3 of ${count(had)}</span>`}</div>
-      <${Problem} error=${error} />
-      ${value && html`<ol class="notes">${[...value.notes].reverse().map((/** @type {import('../types.js').Note} */ note) => html`
-        <li key=${note.number}>
-          <p class="quiet">Attempt ${count(note.attempt)}, <time datetime=${note.time}>${new Date(note.time).toLocaleString()}</time>${
-            note.user && html`, by <bdi>${visible_line(note.user)}</bdi>`}</p>
-          <pre class="body" dir="auto">${visible(note.text)}</pre>
+    <section aria-label="Life">
+      <div class="heading"><h2>Life</h2>${had > 3 && html`<span class="quiet">the last 3 of ${count(had)} notes</span>`}</div>
+      <${NotRead} error=${error} />
+      ${value && html`<ol class="notes">${[...value.life].reverse().map((/** @type {import('../types.js').LifeRow} */ {what, time: at, by, attempt, detail}) => html`
+        <li>
+          <p class="quiet">${what === 'reserved' ? 'first reserved' : what}${what === 'note' ? ` of attempt ${attempt}` : detail && html`: <bdi>${visible_line(detail)}</bdi>`}${
+            at && `, ${new Date(at).toLocaleString()}`}${by && html`, by <bdi>${visible_line(by)}</bdi>`}</p>
+          ${what === 'note' && html`<pre class="body" dir="auto">${visible(detail)}</pre>`}
         </li>`)}</ol>`}
     </section>`;
 }
 
+/** That the job is gone is said above, and no fault. @param {{error: import('../api.js').ApiError|null}} props */
+const NotRead = ({error}) => (error?.status === 404 ? html`<p class="quiet">Gone with the job.</p>` : html`<${Problem} error=${error} />`);
+
 /** @typedef {'json'|'php'|'text'|'hex'} View @type {[View, string][]} */
 const views = [['json', 'JSON'], ['php', 'PHP'], ['text', 'Text'], ['hex', 'Hex']];
 
-/** @param {{id: string, size: number}} props */
-function Body({id, size}) {
+/** @param {{id: string, size: number, place?: 'jobs'|'ended'}} props Place: where the job is. */
+export function Body({id, size, place = 'jobs'}) {
   const [offset, set_offset] = useState(0);
   const [chosen, set_chosen] = useState(/** @type {View|null} */ (null));
   // A body never changes, so it is asked for once.
-  const {value, error} = use_poll(async (signal) => ({offset, ...await get_body_window(id, offset, body_window_bytes, signal)}), [id, offset], {seconds: 0});
+  const {value, error} = use_poll(async (signal) => ({offset, ...await get_body_window(id, offset, body_window_bytes, signal, place)}), [id, offset], {seconds: 0});
   const last = Math.max(0, Math.floor((size - 1) / body_window_bytes) * body_window_bytes);
   const shown = value && show(value.bytes, value.offset, size, chosen);
   return html`
@@ -119,7 +125,7 @@ function Body({id, size}) {
       <button disabled=${offset >= last} onClick=${() => set_offset(last)}>Last</button>
       <span class="quiet">Bytes ${count(offset)} to ${count(Math.min(offset + body_window_bytes, size) - 1)} of ${count(size)}</span>
     </nav>`}
-    <${Problem} error=${error} />
+    <${NotRead} error=${error} />
     ${shown ? html`<pre class="body" tabindex="0" role="region" aria-labelledby="body" dir="ltr">${shown.text}</pre>`
       : !error && html`<p class="quiet">Loading…</p>`}`;
 }

@@ -5,6 +5,7 @@ import {announce} from '../announce.js';
 import {post, get, tube_path} from '../api.js';
 import {Chart, history_series, use_history} from '../charts.js';
 import {ask} from '../dialogs.js';
+import {keeps_ended} from '../ended_jobs.js';
 import {count, jobs as jobs_text, rate, time, visible_line} from '../format.js';
 import {html} from '../html.js';
 import {Badge, Icon} from '../icon.js';
@@ -12,6 +13,7 @@ import {JobList} from '../job_list.js';
 import {refresh, use_poll, use_topic} from '../live.js';
 import {Facts, Heading, Oldest, PausedBadge, Problem, TubeLink, age_kind} from '../parts.js';
 import {tube_href} from '../router.js';
+import {EndedList} from './ended.js';
 import {ask_pause, resume} from './tubes.js';
 
 /** @typedef {import('../types.js').Tube} Tube @typedef {import('../types.js').JobState} JobState */
@@ -33,15 +35,19 @@ export function TubeScreen({name, state, route}) {
   const tube = shown.current;
   const samples = use_samples(told);
   const title = html`<span class="quiet">Tube</span> <bdi class="name">${visible_line(name)}</bdi>`;
+  // What may not be seen is not asked for, so what the user may do must be known first.
+  const ended = () => (may || error) && (may?.inspect === false ? html`<p class="quiet">No grant of the user shows the jobs of this tube.</p>`
+    : html`<${EndedList} tube=${name} route=${route} may=${may} />`);
   if (!tube) {
     return html`<${Heading} title=${title} />${is_gone
       ? html`<p class="banner">There is no tube of this name now. A tube exists while it has jobs, or clients that use or watch it.</p>
-          ${may?.produce && html`<div class="actions"><button onClick=${() => ask_put(name)}>Put a job…</button></div>`}`
+          ${may?.produce && html`<div class="actions"><button onClick=${() => ask_put(name)}>Put a job…</button></div>`}
+          ${(state === 'ended' || may?.inspect) && html`<h2>Jobs that have ended</h2>${ended()}`}`
       : html`<${Problem} error=${error} />`}`;
   }
   const settings = tube.settings ?? first?.settings;
-  const states = state ? [/** @type {JobState} */ (state)] : job_states;
-  const matching = (state ? states : job_states.filter((each) => each !== 'reserved')).reduce((sum, each) => sum + tube[each], 0);
+  const states = state && state !== 'ended' ? [/** @type {JobState} */ (state)] : job_states;
+  const matching = (state && state !== 'ended' ? states : job_states.filter((each) => each !== 'reserved')).reduce((sum, each) => sum + tube[each], 0);
   return html`
     <${Heading} title=${title}>
       <${PausedBadge} seconds=${tube.pause_left_seconds} />
@@ -70,8 +76,9 @@ export function TubeScreen({name, state, route}) {
     <nav class="tabs" aria-label="Jobs by state">
       <${Tab} name=${name} state="" now=${state} jobs=${job_states.reduce((sum, each) => sum + tube[each], 0)} />
       ${job_states.map((each) => html`<${Tab} key=${each} name=${name} state=${each} now=${state} jobs=${tube[each]} />`)}
+      ${(state === 'ended' || (keeps_ended(settings) && may?.inspect)) && html`<a href=${tube_href(name, 'ended')} aria-current=${state === 'ended' ? 'page' : undefined}><${Icon} name="gone" /> Ended</a>`}
     </nav>
-    ${may && !may.inspect ? html`<p class="quiet">No grant of the user shows the jobs of this tube.</p>`
+    ${state === 'ended' ? ended() : may && !may.inspect ? html`<p class="quiet">No grant of the user shows the jobs of this tube.</p>`
       : html`<${JobList} key=${state} tube=${name} states=${states} path=${tube_href(name, state)} route=${route} matching=${matching} may=${may} />`}
     <${TubeChart} name=${name} samples=${samples} />`;
 }
@@ -84,6 +91,8 @@ function setting_facts(settings) {
   if (settings.dead) facts.push(['Dead tube', html`<${TubeLink} name=${settings.dead} />`]);
   if (settings.expire_seconds) facts.push(['Expire after', time(settings.expire_seconds)]);
   if (settings.reserved) facts.push(['At once', jobs_text(settings.reserved)]);
+  if (settings.keep_seconds) facts.push(['Keeps ended jobs', time(settings.keep_seconds)]);
+  if (settings.keep_max) facts.push(['Keeps the last', jobs_text(settings.keep_max)]);
   if (settings.rate) facts.push(['Rate', settings.rate]);
   return facts;
 }
