@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/types/check.h"
+#include "engine/types/later.h"
 
 namespace perennial::core {
 namespace {
@@ -278,7 +279,7 @@ void EndedDesk::finish(const Task& /*task*/, const Purge& purge, EndedResult&& r
   look.is_asked = false;
   look.first_at = first_at;
   if (is_full && disk_ == Disk::Short) {
-    schedule(purge.tube, look, now + look_delay);
+    schedule(purge.tube, look, later(now, look_delay));
   } else {
     look_at(purge.tube, now);
   }
@@ -327,8 +328,9 @@ void EndedDesk::on_emptied(const std::string& tube) {
 
 void EndedDesk::on_change(const std::string& tube, Nanos now) {
   Look& look = tubes_[tube];
-  const bool is_soon = look.due && *look.due <= now + look_delay;
-  if (!look.is_asked && !is_soon) schedule(tube, look, now + look_delay);
+  const Nanos due = later(now, look_delay);
+  const bool is_soon = look.due && *look.due <= due;
+  if (!look.is_asked && !is_soon) schedule(tube, look, due);
 }
 
 // Asks for a purge of the tube if something in it is due, and else decides when it is looked at
@@ -352,14 +354,14 @@ void EndedDesk::look_at(const std::string& tube, Nanos now) {
     return add_change({.conn = 0, .after = 0, .what = Purge{.tube = tube, .span = span}});
   }
   // With a number alone nothing is due until the next job ends.
-  if (settings.keep) schedule(tube, look, *look.first_at + *settings.keep);
+  if (settings.keep) schedule(tube, look, later(*look.first_at, *settings.keep));
 }
 
 // One tube after the other, the oldest of each.
 void EndedDesk::purge_some(Nanos now) {
   const std::string* tube = engine_.next_with_ended(last_purged_);
   if (tube == nullptr) tube = engine_.next_with_ended({});
-  next_purge_ = now + short_interval;
+  next_purge_ = later(now, short_interval);
   if (tube == nullptr) return;
   last_purged_ = *tube;
   Look& look = tubes_[last_purged_];
@@ -370,10 +372,14 @@ void EndedDesk::purge_some(Nanos now) {
 }
 
 void EndedDesk::on_timer(Nanos now) {
-  while (!due_.empty() && due_.begin()->first <= now) {
-    const std::string tube = due_.begin()->second;
-    look_at(tube, now);
+  // All of them before the first look, which may make its tube due again: at the last time, at
+  // once.
+  std::vector<std::string> tubes;
+  for (const auto& [due, tube] : due_) {
+    if (due > now) break;
+    tubes.push_back(tube);
   }
+  for (const std::string& tube : tubes) look_at(tube, now);
   if (disk_ != Disk::Ample && next_purge_ <= now) purge_some(now);
 }
 
