@@ -1,0 +1,38 @@
+"""Whether ended_bench.py measures what it says, in small. No time is asserted."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ["BUILD"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def rows_of(*words):
+    """The rows of the table that a task prints, without its head: the first cell, and the numbers behind it."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = subprocess.run([sys.executable, os.path.join(HERE, "ended_bench.py"), *words, "--build", BUILD,
+                                 "--folder", folder],
+                                check=True, capture_output=True, text=True).stdout
+        assert not os.listdir(folder), os.listdir(folder)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in output.splitlines()]
+    return [(row[0], [float(cell.replace(",", "")) for cell in row[1:]]) for row in rows[2:]]
+
+
+costs = rows_of("cost", "--connections", "5", "--cycles", "1000", "--rounds", "1", "--baseline", BUILD + "/perenniald")
+assert [name for name, _ in costs] == ["baseline", "without keep", "notes on a hundredth", "keep",
+                                       "keep, and notes on a hundredth"], costs
+assert all(number > 0 for _, row in costs for number in row), costs
+
+starts = rows_of("start", "--jobs", "2000")
+assert [name for name, _ in starts] == ["0", "2,000"], starts
+assert all(number > 0 for _, row in starts for number in row), starts
+
+undo = rows_of("undo", "--jobs", "2000", "--seconds", "0.2")
+assert [name for name, _ in undo] == ["nothing beside it", "flush-tube", "restore-tube"], undo
+assert all(number > 0 for _, row in undo for number in row[1:]), undo
+
+minutes = rows_of("hours", "--minutes", "2", "--seconds", "0.3", "--connections", "3", "--jobs", "10")
+assert [name for name, _ in minutes] == ["1", "2"], minutes
+assert all(row[0] > 0 and row[1] > 0 and row[2] > 0 for _, row in minutes), minutes
