@@ -16,6 +16,12 @@ Nanos seconds(Nanos duration) {
   return duration / nanos_per_second;
 }
 
+// "5" or "250ms", as a client writes it.
+std::string duration_text(Nanos duration) {
+  if (duration % nanos_per_second == 0) return fmt::format("{}", duration / nanos_per_second);
+  return fmt::format("{}ms", duration / nanos_per_ms);
+}
+
 // A job without optional fields has none of the facts.
 const JobStats::More& more_of(const JobStats& job) {
   static const JobStats::More none;
@@ -50,6 +56,15 @@ std::string utc_text(Nanos time) {
 
 std::string utc_text_if_known(Nanos time) {
   return time == 0 ? std::string() : utc_text(time);
+}
+
+std::string backoff_text(const std::optional<Backoff>& backoff) {
+  if (!backoff || backoff->first == 0) return {};
+  return duration_text(backoff->first) + ":" + duration_text(backoff->cap);
+}
+
+std::string rate_text(const std::optional<Rate>& rate) {
+  return rate ? fmt::format("{}:{}", rate->jobs, duration_text(rate->period)) : std::string();
 }
 
 void append_fact(std::string& out, JobFact fact, const JobStats& job) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/types/basic.h"
+#include "engine/types/job_fields.h"
 #include "engine/types/option_values.h"
 #include "engine/types/reply.h"
 #include "engine/types/stats.h"
@@ -14,6 +16,11 @@ namespace perennial::wire {
 std::string utc_text(Nanos time);
 // The same, and an empty text for 0: it is not known.
 std::string utc_text_if_known(Nanos time);
+
+// Values of two parts, as a client writes them: "5:600", "10:1". An empty text: there is none, of a
+// back-off also one whose first delay is 0.
+std::string backoff_text(const std::optional<Backoff>& backoff);
+std::string rate_text(const std::optional<Rate>& rate);
 
 // Appends the value of a fact. Durations are in whole seconds, rounded down, as in `stats-job`.
 void append_fact(std::string& out, JobFact fact, const JobStats& job);

@@ -205,17 +205,6 @@ constexpr StatsRow<ClusterStats> of_cluster[] = {
 
 // ---- The rows that extensions add.
 
-// "5" or "250ms", as a client writes it.
-std::string duration_text(Nanos duration) {
-  if (duration % nanos_per_second == 0) return fmt::format("{}", duration / nanos_per_second);
-  return fmt::format("{}ms", duration / nanos_per_ms);
-}
-
-std::string backoff_text(const Backoff& backoff) {
-  if (backoff.first == 0) return {};
-  return duration_text(backoff.first) + ":" + duration_text(backoff.cap);
-}
-
 template <auto Member>
 StatsValue more_of(const JobStats& job) {
   return value_of((*job.more).*Member);
@@ -290,9 +279,7 @@ constexpr StatsRow<TubeStats> of_tube_more[] = {
      },
      "The setting; 0: none."},
     {"backoff", Form::Quoted,
-     [](const TubeStats& tube) -> StatsValue {
-       return backoff_text(tube.more->settings.backoff.value_or(Backoff()));
-     },
+     [](const TubeStats& tube) -> StatsValue { return backoff_text(tube.more->settings.backoff); },
      "The setting; empty: none."},
     {"dead", Form::Quoted,
      [](const TubeStats& tube) -> StatsValue { return tube.more->settings.dead.value_or(""); },
@@ -306,10 +293,7 @@ constexpr StatsRow<TubeStats> of_tube_more[] = {
      },
      "The setting; 0: none."},
     {"rate", Form::Quoted,
-     [](const TubeStats& tube) -> StatsValue {
-       const auto& rate = tube.more->settings.rate;
-       return rate ? fmt::format("{}:{}", rate->jobs, duration_text(rate->period)) : std::string();
-     },
+     [](const TubeStats& tube) -> StatsValue { return rate_text(tube.more->settings.rate); },
      "The setting; empty: none."},
     {"draining", Form::Plain,
      [](const TubeStats& tube) -> StatsValue { return tube.more->settings.drain.value_or(false); },

@@ -137,6 +137,10 @@ TubeSettings EngineView::settings_of(std::string_view tube) const {
   return state_->tubes.settings().in_force(tube);
 }
 
+const TubeSettings* EngineView::settings_set(std::string_view tube) const {
+  return state_->tubes.settings().find(tube);
+}
+
 const std::string* EngineView::next_with_ended(std::string_view after) const {
   const auto next = state_->ended.by_tube().upper_bound(after);
   return next != state_->ended.by_tube().end() ? &next->first : nullptr;

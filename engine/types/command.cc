@@ -57,4 +57,12 @@ SetTube set_tube(std::string tube, const TubeSettings& settings) {
   return set;
 }
 
+SetTube replace_settings(std::string tube, const TubeSettings& settings) {
+  SetTube set = set_tube(std::move(tube), settings);
+  const auto take_away = [](auto&... changes) { ((changes.given = true), ...); };
+  take_away(set.tries, set.backoff, set.dead, set.expire, set.reserved, set.rate, set.drain,
+            set.keep, set.keep_max);
+  return set;
+}
+
 }  // namespace perennial

@@ -256,6 +256,8 @@ struct SetTube {
 void change_settings(TubeSettings& settings, const SetTube& set);
 // The command that gives a tube without settings these.
 SetTube set_tube(std::string tube, const TubeSettings& settings);
+// The command that gives a tube these settings, and takes all others away.
+SetTube replace_settings(std::string tube, const TubeSettings& settings);
 // Moves jobs to another tube, where they become ready.
 struct MoveTube {
   std::string from;

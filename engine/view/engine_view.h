@@ -63,8 +63,9 @@ class EngineView {
   // Where the ended jobs of the tube are; empty if it keeps none. The tube need not exist, here and
   // below.
   EndedSpan ended_span(std::string_view tube) const;
-  // The settings in force.
+  // The settings in force, and those of them that set-tube has set. Null: none.
   TubeSettings settings_of(std::string_view tube) const;
+  const TubeSettings* settings_set(std::string_view tube) const;
   // The name of the next tube behind this one, in the order of names, that keeps ended jobs. Null:
   // there is none.
   const std::string* next_with_ended(std::string_view after) const;

@@ -113,6 +113,10 @@ class Api(Described):
             self.assertEqual(self.call("/jobs/1/notes", "POST", {"text": byte * most + "x"})[0], 400)
         self.assertEqual(self.call("/jobs/1/notes", "POST", {"text": "x" * 32768})[0], 413)
         self.assertEqual(self.call("/jobs/1/notes", "POST", {"text": ""})[0], 400)
+        self.assertEqual(self.call("/tubes/mail/settings")[1]["set"], {})
+        settings = {"tries": 9, "backoff": "5:600", "keep_max": 3}
+        for mine in (settings, {}):
+            self.assertEqual(self.call("/tubes/mail/settings", "PUT", mine)[1]["set"], mine)
         self.assertEqual(self.call("/tubes/mail/pause", "POST", {"seconds": 0.5})[0], 200)
         self.assertEqual(self.call("/tubes/mail/kick", "POST", {"count": 1})[1], {"kicked": 1})
         with socket.create_connection(("127.0.0.1", self.queue), 10) as worker:
@@ -383,6 +387,9 @@ class Users(Described):
         self.assertEqual(self.call("/jobs", "POST", {"tube": "mail", "body": "a"}, **operator)[0], 201)
         self.assertEqual(self.call("/jobs", "POST", {"tube": "mail", "body": "a"}, **mailer)[0], 403)
         self.assertEqual(self.call("/tubes/mail", **mailer)[1]["ready"], 1)
+        self.assertEqual(self.call("/tubes/mail/settings", **mailer)[0], 200)
+        self.assertEqual(self.call("/tubes/mail/settings", "PUT", {"tries": 3}, **mailer)[0], 403)
+        self.assertEqual(self.call("/tubes/other/settings", **mailer)[0], 403)
         self.assertEqual(self.call("/operations", "POST", {"action": "delete", "tube": "mail", "states": ["ready"], "confirmed": 1},
                                    **operator)[0], 202)
         self.assertEqual(self.ask("/metrics", **operator)[0], 200)

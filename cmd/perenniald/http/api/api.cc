@@ -88,6 +88,8 @@ const Api::Row Api::rows[] = {
     {{"GET", "/api/v1/tubes/{tube}/jobs", Needs::commands<ListJobs>()}, &Api::jobs_of_tube},
     {{"GET", "/api/v1/tubes/{tube}/jobs/count", Needs::commands<ListJobs>()}, &Api::count_jobs},
     {{"GET", "/api/v1/tubes/{tube}/ended", Needs::commands<ListJobs>()}, &Api::ended_of_tube},
+    {{"GET", "/api/v1/tubes/{tube}/settings", Needs::commands<StatsTube>()}, &Api::tube_settings},
+    {{"PUT", "/api/v1/tubes/{tube}/settings", Needs::commands<SetTube>()}, &Api::set_tube},
     {{"POST", "/api/v1/tubes/{tube}/pause", Needs::commands<PauseTube>()}, &Api::pause_tube},
     {{"POST", "/api/v1/tubes/{tube}/kick", Needs::commands<Kick>()}, &Api::kick_tube},
     {{"GET", "/api/v1/jobs", Needs::commands<ListJobs>()}, &Api::jobs},

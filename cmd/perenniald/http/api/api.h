@@ -106,6 +106,8 @@ class Api {
   std::optional<ListJobs> asked_jobs(const Ask& ask, std::string tube, Made& refusal,
                                      uint64_t& limit);
   Made list_jobs(const Ask& ask, std::string tube);
+  Made tube_settings(const Ask& ask);
+  Json settings_of(const std::string& tube) const;
 
   // ---- life.cc
   Made life(const Ask& ask);
@@ -127,6 +129,7 @@ class Api {
   Made bury_job(const Ask& ask);
   Made change_job(const Ask& ask);
   Made pause_tube(const Ask& ask);
+  Made set_tube(const Ask& ask);
   Made kick_tube(const Ask& ask);
   Made start_operation(const Ask& ask);
   Made start_restore(const Ask& ask, Fields& fields, OperationAsked asked);

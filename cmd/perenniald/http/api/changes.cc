@@ -11,6 +11,7 @@
 #include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/api/job_filter.h"
 #include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/api/options.h"
 #include "wire/command_line.h"
 
 // The part of the API that changes something. Each change is a command of a client of the queue,
@@ -106,8 +107,7 @@ Api::Made Api::sign_out(const Ask& ask) {
 
 Api::Made Api::put(const Ask& ask) {
   Fields fields(ask.request);
-  PutOptions options;
-  options.tube = fields.tube("tube").value_or("default");
+  PutOptions options = read_put_options(fields);
   const std::optional<std::string> text = fields.text("body");
   const std::optional<std::string> encoded = fields.text("body_base64");
   if (text.has_value() == encoded.has_value()) {
@@ -119,12 +119,6 @@ Api::Made Api::put(const Ask& ask) {
   const auto priority = fields.number("priority", UINT32_MAX).value_or(priority_default);
   const Nanos delay = fields.seconds("delay_seconds").value_or(0);
   const Nanos ttr = fields.seconds("ttr_seconds").value_or(ttr_default);
-  if (std::optional<std::string> key = fields.text("key"); key && !key->empty()) {
-    if (!wire::is_tube_name(*key)) {
-      fields.add_problem("key must have the form of a tube's name.");
-    }
-    options.key = KeyOption{.key = *std::move(key)};
-  }
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
   Put put = {.priority = static_cast<uint32_t>(priority),
              .delay_s = whole_seconds(delay),
@@ -239,6 +233,22 @@ Api::Made Api::pause_tube(const Ask& ask) {
       Word::Paused, [seconds = in_seconds(*time)](const auto&) {
         return Json{{"pause_seconds", seconds}};
       });
+}
+
+// Replaces what is set. The tube need not be there.
+Api::Made Api::set_tube(const Ask& ask) {
+  Fields fields(ask.request);
+  const TubeSettings settings = read_settings(fields);
+  // A body that was forgotten must not take all settings away.
+  if (ask.request.body.empty())
+    fields.add_problem("The body must be a JSON object, or {} for none.");
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  const std::string& tube = ask.names.front();
+  if (!wire::is_tube_name(tube)) {
+    return answer_now(problem_response(Status::NotFound, "There can be no tube of this name."));
+  }
+  return change(ask, {{replace_settings(tube, settings)}}, Word::Set,
+                [this, tube](const auto&) { return settings_of(tube); });
 }
 
 Api::Made Api::kick_tube(const Ask& ask) {

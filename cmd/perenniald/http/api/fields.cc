@@ -159,6 +159,14 @@ std::optional<std::string> Fields::tube(const std::string& name) {
   return given;
 }
 
+std::optional<bool> Fields::yes_or_no(const std::string& name) {
+  const Json* const value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_boolean()) return value->get<bool>();
+  add_problem(fmt::format("{} must be true or false.", name));
+  return std::nullopt;
+}
+
 std::optional<StateSet> Fields::states(const std::string& name) {
   const Json* const value = find(name);
   if (value == nullptr) return std::nullopt;

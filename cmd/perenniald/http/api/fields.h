@@ -38,6 +38,7 @@ class Fields {
   // Seconds, with fractions.
   std::optional<Nanos> seconds(const std::string& name);
   std::optional<std::string> tube(const std::string& name);
+  std::optional<bool> yes_or_no(const std::string& name);
   std::optional<StateSet> states(const std::string& name);
   // How jobs have ended.
   std::optional<EndSet> ends(const std::string& name);

@@ -68,21 +68,6 @@ Json tube_json(const TubeStats& tube) {
   return out;
 }
 
-Json settings_json(const TubeSettings& settings) {
-  Json out = Json::object();
-  out["tries"] = settings.tries ? Json(*settings.tries) : Json(0);
-  out["dead"] = settings.dead ? *settings.dead : std::string();
-  out["expire_seconds"] = settings.expire ? in_seconds(*settings.expire) : 0.0;
-  out["reserved"] = settings.reserved ? Json(*settings.reserved) : Json(0);
-  out["rate"] = settings.rate
-                    ? fmt::format("{}:{}", settings.rate->jobs, in_seconds(settings.rate->period))
-                    : std::string();
-  out["drain"] = settings.drain.value_or(false);
-  out["keep_seconds"] = settings.keep ? in_seconds(*settings.keep) : 0.0;
-  out["keep_max"] = settings.keep_max ? Json(*settings.keep_max) : Json(0);
-  return out;
-}
-
 std::string dumped(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -19,8 +19,6 @@ using Json = nlohmann::ordered_json;
 
 Json job_json(const JobStats& job);
 Json tube_json(const TubeStats& tube);
-// What a tube's settings are, those of tube_defaults included.
-Json settings_json(const TubeSettings& settings);
 Json counts_json(const StateCounts& jobs);
 // RFC 3339, UTC. Null: `time`, since the epoch, is 0.
 Json time_json(Nanos time);

@@ -17,6 +17,7 @@
 #include "cmd/perenniald/http/api/job_filter.h"
 #include "cmd/perenniald/http/api/job_view.h"
 #include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/api/options.h"
 #include "cmd/perenniald/http/api/row_text.h"
 #include "cmd/perenniald/http/api/tubes_page.h"
 #include "cmd/perenniald/http/json_path.h"
@@ -124,6 +125,19 @@ Api::Made Api::tube(const Ask& ask) {
   value["may"] = may_json(ask.caller, name);
   value["settings"] = settings_json(stats->more ? stats->more->settings : TubeSettings());
   return answer_with(value);
+}
+
+Json Api::settings_of(const std::string& tube) const {
+  const TubeSettings* const set = sources_.engine().settings_set(tube);
+  return {{"set", settings_with_value(set != nullptr ? *set : TubeSettings())},
+          {"in_force", settings_json(sources_.engine().settings_of(tube))}};
+}
+
+// A tube that is not there may have settings: they wait for it.
+Api::Made Api::tube_settings(const Ask& ask) {
+  const std::string& name = ask.names.front();
+  if (Made refusal = refused(ask, StatsTube{.tube = name})) return refusal;
+  return answer_with(settings_of(name));
 }
 
 std::optional<ListJobs> Api::asked_jobs(const Ask& ask, std::string tube, Made& refusal,

@@ -421,6 +421,93 @@ TEST_F(ApiTest, PutsAJob) {
   EXPECT_EQ(get_from("/api/v1/jobs/2").json()["tube"], "default");
 }
 
+TEST_F(ApiTest, PutsAJobWithEveryOption) {
+  const Got made = change(
+      "POST", "/api/v1/jobs",
+      R"({"tube":"mail","body":"x","tries":3,"backoff":"5:600","dead":"mail-dead","expire_seconds":90,)"
+      R"("key":"k1","key_seconds":7,"key_until":"reserved","concurrency":"customer:2"})");
+  EXPECT_EQ(made.status, 201u);
+  const std::string stats = speak("stats-job 1\r\n");
+  for (const char* const line :
+       {"tries: 3", "backoff: \"5:600\"", "dead: \"mail-dead\"", "expire-left: 90", "idp: \"k1\"",
+        "idp-ttl: 7", "con: \"customer:2\""}) {
+    EXPECT_NE(stats.find(line), std::string::npos) << line << " in " << stats;
+  }
+  // The key is free when the job is reserved, and 7 s later.
+  speak("watch mail\r\nreserve\r\n");
+  harness_.advance(6 * nanos_per_second);
+  const std::string again = R"({"tube":"mail","body":"x","key":"k1"})";
+  EXPECT_EQ(change("POST", "/api/v1/jobs", again).json()["duplicate"], true);
+  harness_.advance(1 * nanos_per_second);
+  EXPECT_EQ(change("POST", "/api/v1/jobs", again).json()["duplicate"], false);
+}
+
+TEST_F(ApiTest, RefusesOptionsThatAreNone) {
+  struct Row {
+    const char* member;
+    const char* detail;
+  };
+  for (const Row& row : {
+           Row{R"("tries":0)", "tries must be a whole number from 1 to 1000000."},
+           Row{R"("tries":1000001)", "tries must be a whole number from 0 to 1000000."},
+           Row{R"("backoff":"9:3")",
+               "backoff must be the first delay and the longest one, in seconds, "
+               "such as \"5:600\"."},
+           Row{R"("backoff":5)", "backoff must be a text."},
+           Row{R"("backoff":" 5")",
+               "backoff must be the first delay and the longest one, in seconds, "
+               "such as \"5:600\"."},
+           Row{R"("dead":"-")",
+               "dead is no name of a tube: 1 to 200 of A-Z a-z 0-9 - + / ; . $ _ ( ), "
+               "not beginning with -."},
+           Row{R"("expire_seconds":0)", "expire_seconds must be more than 0."},
+           Row{R"("expire_seconds":0.0001)", "expire_seconds must be more than 0."},
+           Row{R"("key_seconds":5)", "key_seconds and key_until belong to a key."},
+           Row{R"("key":"k","key_until":"ttl")", "A key until ttl needs key_seconds."},
+           Row{R"("key":"k","key_until":"never")", "key_until must be deleted, reserved or ttl."},
+           Row{R"("concurrency":"customer:0")",
+               "concurrency must be a key, and how many of its jobs run at once, such as "
+               "\"customer:2\"."},
+           Row{R"("concurrency":"a b")",
+               "concurrency must be a key, and how many of its jobs run at once, such as "
+               "\"customer:2\"."},
+       }) {
+    const Got refused =
+        change("POST", "/api/v1/jobs", fmt::format(R"({{"body":"x",{}}})", row.member));
+    EXPECT_EQ(refused.status, 400u) << row.member;
+    EXPECT_EQ(refused.json()["detail"], row.detail) << row.member;
+  }
+}
+
+TEST_F(ApiTest, SetsATube) {
+  const std::string path = "/api/v1/tubes/mail/settings";
+  EXPECT_EQ(get_from(path).json()["set"], json::object());
+  const json all = {{"tries", 3},          {"backoff", "5:600"}, {"dead", "mail-dead"},
+                    {"expire_seconds", 9}, {"reserved", 2},      {"rate", "10:1"},
+                    {"drain", false},      {"keep_seconds", 60}, {"keep_max", 100}};
+  const Got set = change("PUT", path, all.dump());
+  EXPECT_EQ(set.status, 200u);
+  EXPECT_EQ(set.json()["set"], all);
+  EXPECT_EQ(set.json()["in_force"], all);
+  EXPECT_EQ(get_from(path).json(), set.json());
+  // What is shown can be sent, and what is left out or null is taken away.
+  EXPECT_EQ(change("PUT", path, get_from(path).json()["set"].dump()).json(), set.json());
+  const json rest = change("PUT", path, R"({"rate":"3:250ms","tries":null})").json();
+  EXPECT_EQ(rest["set"], (json{{"rate", "3:250ms"}}));
+  EXPECT_EQ(rest["in_force"]["tries"], 0);
+  EXPECT_EQ(change("PUT", path, "{}").json()["set"], json::object());
+  // Another tube has none of it, and no tube began.
+  EXPECT_EQ(get_from("/api/v1/tubes/mail").status, 404u);
+  for (const char* const body :
+       {R"({"tries":0})", R"({"rate":"0:1"})", R"({"rate":"1"})", R"({"drain":1})",
+        R"({"keep_seconds":0})", R"({"keep_max":0})", R"({"reserved":0})", R"({"dead":""})",
+        R"({"in_force":{}})", R"([])", ""}) {
+    EXPECT_EQ(change("PUT", path, body).status, 400u) << body;
+  }
+  EXPECT_EQ(change("PUT", "/api/v1/tubes/a%20b/settings", "{}").status, 404u);
+  EXPECT_EQ(change("POST", path, "{}").status, 405u);
+}
+
 // A change is answered when the disk has it.
 TEST_F(ApiTest, AnswersAChangeWhenItIsDurable) {
   harness_.set_committing(false);

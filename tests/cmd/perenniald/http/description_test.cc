@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cmd/perenniald/http/api/options.h"
 #include "tests/cmd/perenniald/http/port.h"
 
 namespace perennial::http {
@@ -120,6 +121,20 @@ TEST_F(Description, ListsTheMembersOfWhatIsShown) {
   expect_members("Job", job, {"held_by"});
   expect_members("Tube", tube_json({}), {"settings", "may", "gone_seconds"});
   expect_members("TubeSettings", settings_json({}));
+  const TubeSettings every = {.tries = 1,
+                              .backoff = Backoff{},
+                              .dead = "",
+                              .expire = 1,
+                              .reserved = 1,
+                              .rate = Rate{},
+                              .drain = true,
+                              .keep = 1,
+                              .keep_max = 1};
+  std::set<std::string> names;
+  const json members = settings_with_value(every);
+  for (const auto& [name, value] : members.items()) names.insert(name);
+  expect_members("TubeSettingsSet", json::object(), names);
+  expect_members("SettingsOfTube", get_from("/api/v1/tubes/mail/settings").json());
   expect_members("Counts", counts_json({}));
   json server = get_from("/api/v1/server").json();
   server.erase("may");

@@ -1,0 +1,124 @@
+#include "cmd/perenniald/http/api/options.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "wire/arguments.h"
+#include "wire/job_line.h"
+
+namespace perennial::http {
+namespace {
+
+std::optional<uint32_t> positive_number(Fields& fields, const std::string& name, uint32_t max) {
+  const std::optional<uint64_t> number = fields.number(name, max);
+  if (number && *number == 0) {
+    fields.add_problem(fmt::format("{} must be a whole number from 1 to {}.", name, max));
+    return std::nullopt;
+  }
+  return number ? std::optional(static_cast<uint32_t>(*number)) : std::nullopt;
+}
+
+std::optional<Nanos> positive_seconds(Fields& fields, const std::string& name) {
+  const std::optional<Nanos> time = fields.seconds(name);
+  if (time && *time == 0) fields.add_problem(fmt::format("{} must be more than 0.", name));
+  return time;
+}
+
+// A text that the protocol reads as a value of this type.
+template <typename T>
+std::optional<T> value(Fields& fields, const std::string& name, std::string_view form) {
+  const std::optional<std::string> text = fields.text(name);
+  if (!text) return std::nullopt;
+  std::string_view rest = *text;
+  T out = {};
+  if (!rest.starts_with(' ') && wire::take(rest, out) && rest.empty()) return out;
+  fields.add_problem(fmt::format("{} must be {}.", name, form));
+  return std::nullopt;
+}
+
+std::optional<Backoff> backoff(Fields& fields) {
+  return value<Backoff>(fields, "backoff",
+                        "the first delay and the longest one, in seconds, such as \"5:600\"");
+}
+
+// An empty key is none.
+void read_key(Fields& fields, PutOptions& options) {
+  const std::optional<std::string> key = fields.text("key");
+  const auto seconds = fields.number("key_seconds", duration_seconds_max);
+  const auto until = value<KeyUntil>(fields, "key_until", "deleted, reserved or ttl");
+  if (!key || key->empty()) {
+    if (seconds || until) fields.add_problem("key_seconds and key_until belong to a key.");
+    return;
+  }
+  if (!wire::is_tube_name(*key)) fields.add_problem("key must have the form of a tube's name.");
+  if (until == KeyUntil::Ttl && seconds.value_or(0) == 0) {
+    fields.add_problem("A key until ttl needs key_seconds.");
+  }
+  options.key = KeyOption{.key = *key, .seconds = static_cast<uint32_t>(seconds.value_or(0))};
+  options.until = until;
+}
+
+}  // namespace
+
+PutOptions read_put_options(Fields& fields) {
+  PutOptions options;
+  options.tube = fields.tube("tube").value_or("default");
+  if (const auto tries = positive_number(fields, "tries", tries_max)) {
+    options.tries = TriesOption{*tries};
+  }
+  options.backoff = backoff(fields);
+  options.dead = fields.tube("dead").value_or("");
+  options.expire.nanos = positive_seconds(fields, "expire_seconds").value_or(0);
+  read_key(fields, options);
+  options.concurrency = value<ConcurrencyKey>(
+      fields, "concurrency", "a key, and how many of its jobs run at once, such as \"customer:2\"");
+  return options;
+}
+
+TubeSettings read_settings(Fields& fields) {
+  TubeSettings settings;
+  settings.tries = positive_number(fields, "tries", tries_max);
+  settings.backoff = backoff(fields);
+  settings.dead = fields.tube("dead");
+  settings.expire = positive_seconds(fields, "expire_seconds");
+  settings.reserved = positive_number(fields, "reserved", UINT32_MAX);
+  settings.rate =
+      value<Rate>(fields, "rate", "a number of jobs and a time in seconds, such as \"10:1\"");
+  settings.drain = fields.yes_or_no("drain");
+  settings.keep = positive_seconds(fields, "keep_seconds");
+  settings.keep_max = positive_number(fields, "keep_max", UINT32_MAX);
+  return settings;
+}
+
+Json settings_json(const TubeSettings& settings) {
+  return {{"tries", settings.tries.value_or(0)},
+          {"backoff", wire::backoff_text(settings.backoff)},
+          {"dead", settings.dead.value_or("")},
+          {"expire_seconds", in_seconds(settings.expire.value_or(0))},
+          {"reserved", settings.reserved.value_or(0)},
+          {"rate", wire::rate_text(settings.rate)},
+          {"drain", settings.drain.value_or(false)},
+          {"keep_seconds", in_seconds(settings.keep.value_or(0))},
+          {"keep_max", settings.keep_max.value_or(0)}};
+}
+
+Json settings_with_value(const TubeSettings& settings) {
+  const Json all = settings_json(settings);
+  const std::pair<const char*, bool> rows[] = {
+      {"tries", settings.tries.has_value()},       {"backoff", settings.backoff.has_value()},
+      {"dead", settings.dead.has_value()},         {"expire_seconds", settings.expire.has_value()},
+      {"reserved", settings.reserved.has_value()}, {"rate", settings.rate.has_value()},
+      {"drain", settings.drain.has_value()},       {"keep_seconds", settings.keep.has_value()},
+      {"keep_max", settings.keep_max.has_value()}};
+  Json out = Json::object();
+  for (const auto& [name, has_value] : rows) {
+    if (has_value) out[name] = all.at(name);
+  }
+  return out;
+}
+
+}  // namespace perennial::http
