@@ -1,5 +1,6 @@
 #include "cmd/perenniald/http/api/commands.h"
 
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@ class CommandAnswer final : public Answer {
       : queue_(queue),
         rights_(caller.rights),
         commands_(std::move(commands)),
+        expected_(commands_.size()),
         finish_(std::move(finish)) {}
 
   Step step() override {
@@ -24,12 +26,15 @@ class CommandAnswer final : public Answer {
       for (const QueueCommand& each : commands_) client_->send(each.command, each.body);
     }
     while (std::optional<wire::ClientReply> reply = client_->take()) {
+      if (reply->is(Word::InsertedBatch)) {
+        expected_ += std::reduce(reply->numbers.begin(), reply->numbers.end());
+      }
       replies_.push_back(*std::move(reply));
     }
-    return replies_.size() == commands_.size() || client_->is_closed() ? Step::Whole : Step::Waits;
+    return replies_.size() == expected_ || client_->is_closed() ? Step::Whole : Step::Waits;
   }
   Response take() override {
-    const bool is_whole = replies_.size() == commands_.size();
+    const bool is_whole = replies_.size() == expected_;
     client_.reset();
     if (!is_whole) {
       return problem_response(Status::ServiceUnavailable,
@@ -42,6 +47,7 @@ class CommandAnswer final : public Answer {
   QueueClients& queue_;
   const access::ClientRights rights_;
   const std::vector<QueueCommand> commands_;
+  size_t expected_;  // Replies.
   const OfReplies finish_;
   std::unique_ptr<QueueClient> client_;
   QueueReplies replies_;
@@ -54,34 +60,38 @@ std::unique_ptr<Answer> make_command_answer(QueueClients& queue, const Caller& c
   return std::make_unique<CommandAnswer>(queue, caller, std::move(commands), std::move(finish));
 }
 
-Response refusal_of(const wire::ClientReply& reply) {
+RefusedAs refused_as(const wire::ClientReply& reply) {
   switch (reply.word) {
     case Word::NotFound:
-      return problem_response(Status::NotFound,
-                              "There is no such job or tube, or it is in a state that does not "
-                              "allow this: a worker may hold it.");
+      return {Status::NotFound,
+              "There is no such job or tube, or it is in a state that does not "
+              "allow this: a worker may hold it."};
     case Word::Forbidden:
-      return problem_response(Status::Forbidden, "No grant of the user allows this.");
+      return {Status::Forbidden, "No grant of the user allows this."};
     case Word::Denied:
-      return problem_response(Status::Forbidden,
-                              "Commands of operators are not accepted here: admin_on.");
+      return {Status::Forbidden, "Commands of operators are not accepted here: admin_on."};
     case Word::Unauthorized:
-      return problem_response(Status::Unauthorized, "Sign in first.");
+      return {Status::Unauthorized, "Sign in first."};
     case Word::Draining:
-      return problem_response(Status::ServiceUnavailable,
-                              "The server or the tube takes no jobs now: it is draining.");
+      return {Status::ServiceUnavailable,
+              "The server or the tube takes no jobs now: it is draining."};
     case Word::OutOfMemory:
-      return problem_response(Status::ServiceUnavailable,
-                              "There is no space for this: the disk is nearly full, or a limit is "
-                              "reached.");
+      return {Status::ServiceUnavailable,
+              "There is no space for this: the disk is nearly full, or a limit is "
+              "reached."};
     case Word::JobTooBig:
-      return problem_response(Status::ContentTooLarge, "The job is larger than job_bytes_max.");
+      return {Status::ContentTooLarge, "The job is larger than job_bytes_max."};
     case Word::BadFormat:
-      return problem_response(Status::BadRequest, "A value is out of its range.");
+      return {Status::BadRequest, "A value is out of its range."};
     default:
-      return problem_response(Status::ServiceUnavailable,
-                              fmt::format("The queue has answered {}.", wire::describe(reply)));
+      return {Status::ServiceUnavailable,
+              fmt::format("The queue has answered {}.", wire::describe(reply))};
   }
+}
+
+Response refusal_of(const wire::ClientReply& reply) {
+  const RefusedAs refusal = refused_as(reply);
+  return problem_response(refusal.status, refusal.text);
 }
 
 }  // namespace perennial::http

@@ -12,7 +12,7 @@
 
 namespace perennial::http {
 
-// A command of the queue, with the body of a put.
+// A command of the queue, with the body of a put or the items of a put-batch.
 struct QueueCommand {
   Command command;
   std::string body = {};
@@ -22,11 +22,16 @@ using QueueReplies = std::vector<wire::ClientReply>;
 using OfReplies = std::function<Response(QueueReplies replies)>;
 
 // An answer that is known when the queue has answered these commands, which are sent one behind the
-// other by a client with the caller's rights.
+// other by a client with the caller's rights. Behind INSERTED_BATCH there is a reply for each item.
 std::unique_ptr<Answer> make_command_answer(QueueClients& queue, const Caller& caller,
                                             std::vector<QueueCommand> commands, OfReplies finish);
 
-// The response to a reply that is not the one that was hoped for.
+// What is said of a reply that is not the one that was hoped for, and the response to it.
+struct RefusedAs {
+  Status status;
+  std::string text;
+};
+RefusedAs refused_as(const wire::ClientReply& reply);
 Response refusal_of(const wire::ClientReply& reply);
 
 }  // namespace perennial::http

@@ -119,7 +119,7 @@ void Operations::on_reply(uint64_t id) {
         end("done", "");
         break;
       default:
-        end("failed", Json::parse(refusal_of(*reply).body).at("message"));
+        end("failed", refused_as(*reply).text);
     }
     return;
   }
