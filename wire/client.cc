@@ -236,7 +236,12 @@ struct Appender {
     out += "\r\n";
   }
   void operator()(const NoteRefused&) const { refuse(); }
-  void operator()(const PutBatch&) const { CHECK(!"the bodies of its items are missing"); }
+  void operator()(const PutBatch& batch) const {
+    CHECK(batch.bytes == body.size());
+    append_line(out, batch);
+    out += body;
+    out += "\r\n";
+  }
   void operator()(const PutBatchRefused&) const { refuse(); }
   void operator()(const PutTooBig&) const { refuse(); }
   void operator()(const PutTrailingJunk&) const { refuse(); }
@@ -247,6 +252,15 @@ struct Appender {
 };
 
 }  // namespace
+
+void append_item(std::string& items, const Put& put, std::string_view body) {
+  CHECK(put.body_bytes == body.size());
+  if (!items.empty()) items += "\r\n";
+  const size_t begin = items.size();
+  append_line(items, put);
+  items.erase(begin, command_row<Put>().prefix.size());
+  items += body;
+}
 
 void append_command(std::string& out, const Command& command, std::string_view body) {
   CHECK(body.empty() || std::holds_alternative<Put>(command));

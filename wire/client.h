@@ -16,11 +16,15 @@
 // The client's side of the protocol, for the tools, the load generator and the tests.
 namespace perennial::wire {
 
-// Appends the bytes of a command. `body` belongs to a Put, whose body_bytes is its size, and is
-// empty for every other command. REQUIRES: `command` is not one of the refused lines (PutTooBig,
+// Appends the bytes of a command. `body` belongs to a Put, whose body_bytes is its size, or holds
+// the items of a PutBatch, as append_item() makes them, whose bytes is their size. It is empty for
+// every other command. REQUIRES: `command` is not one of the refused lines (PutTooBig,
 // PutTrailingJunk, PutNoCrlf, PutBatchRefused, NoteRefused, Malformed, a Checkpoint with trailing
-// junk), and no PutBatch.
+// junk).
 void append_command(std::string& out, const Command& command, std::string_view body = {});
+
+// Appends an item of a put-batch to those before it. `put.body_bytes` is the size of the body.
+void append_item(std::string& items, const Put& put, std::string_view body);
 
 // What a server answered. The shape of the word's row says which members have a meaning.
 struct ClientReply {

@@ -84,6 +84,12 @@ class Api(Described):
         put = self.call("/jobs", "POST", {"tube": "mail", "body": "hello", "priority": 5, "ttr_seconds": 10})
         self.assertEqual(put, (201, {"id": "1", "duplicate": False}))
         self.assertEqual(self.call("/jobs", "POST", {"tube": "mail", "body": "b", "delay_seconds": 100})[0], 201)
+        for status, duplicate in (201, False), (200, True):
+            several = self.call("/jobs", "POST", [{"tube": "many", "body": "a"}, {"tube": "many", "body": "b"}], **{"Idempotency-Key": "x"})
+            self.assertEqual(several[0], status)
+            self.assertEqual([job["duplicate"] for job in several[1]["jobs"]], [duplicate, duplicate])
+        for job in several[1]["jobs"]:
+            self.assertEqual(self.call(f"/jobs/{job['id']}", "DELETE")[0], 200)
         self.assertEqual(self.call("/server")[1]["jobs"]["ready"], 1)
         self.assertEqual(self.call("/tubes?sort=ready&order=desc")[1]["tubes"][0]["name"], "mail")
         self.assertEqual(self.call("/tubes/mail")[1]["delayed"], 1)

@@ -73,6 +73,23 @@ TEST(Client, CommandsAreParsedByTheServer) {
   }
 }
 
+TEST(Client, ItemsOfAPutBatchAreFormattedAsTheParserReadsThem) {
+  std::string items;
+  Put second = {.priority = 5, .delay_s = 0, .ttr_s = 60, .body_bytes = 2};
+  second.options = PutOptions{.tube = "mail", .tries = TriesOption{3}};
+  append_item(items, Put{.priority = 1, .delay_s = 2, .ttr_s = 3, .body_bytes = 0}, "");
+  append_item(items, second, "\r\n");
+  EXPECT_EQ(items, "1 2 3 0\r\n\r\n5 0 60 2 tube:mail tries:3\r\n\r\n");
+  PutBatch batch = {
+      .count = {2}, .bytes = static_cast<uint32_t>(items.size()), .tube = "t", .items = {}};
+  std::string bytes;
+  append_command(bytes, batch, items);
+  EXPECT_EQ(bytes, "put-batch 2 43 tube:t\r\n" + items + "\r\n");
+  const auto read = describe_all({bytes}, 100, SIZE_MAX, ExtensionSet::all());
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_TRUE(read.front().starts_with("put-batch")) << read.front();
+}
+
 // Returns all replies in these pieces, with "error" as the last if the bytes are no replies.
 std::vector<std::string> read_all(const std::vector<std::string_view>& pieces,
                                   uint64_t payload_bytes_max = 1000) {

@@ -122,6 +122,7 @@ class Api {
   Made sign_in(const Ask& ask);
   Made sign_out(const Ask& ask);
   Made put(const Ask& ask);
+  Made put_several(const Ask& ask);
   Made delete_job(const Ask& ask);
   Made notes(const Ask& ask);
   Made note_job(const Ask& ask);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr uint32_t priority_default = 1024;
 constexpr Nanos ttr_default = 60 * nanos_per_second;
+constexpr uint32_t idempotency_seconds = 86'400;
 
 // The id of a job or a connection in a path. None: there can be no such one.
 std::optional<uint64_t> id_of(const std::string& text) {
@@ -37,6 +39,61 @@ uint32_t whole_seconds(Nanos time) {
 }
 uint32_t rest_of(Nanos time) {
   return static_cast<uint32_t>(time % nanos_per_second);
+}
+
+struct PutAsked {
+  Put put = {};
+  std::string body = {};
+};
+
+// What is wrong is a problem of `fields`.
+PutAsked read_put(Fields& fields) {
+  PutOptions options = read_put_options(fields);
+  const std::optional<std::string> text = fields.text("body");
+  const std::optional<std::string> encoded = fields.text("body_base64");
+  if (text.has_value() == encoded.has_value()) {
+    fields.add_problem("Either body or body_base64 is needed.");
+  }
+  std::optional<std::string> body = text;
+  if (encoded) body = common::from_base64(*encoded);
+  if (encoded && !body) fields.add_problem("body_base64 is not well-formed.");
+  const auto priority = fields.number("priority", UINT32_MAX).value_or(priority_default);
+  const Nanos delay = fields.seconds("delay_seconds").value_or(0);
+  const Nanos ttr = fields.seconds("ttr_seconds").value_or(ttr_default);
+  options.delay_rest_ns = rest_of(delay);
+  options.ttr_rest_ns = rest_of(ttr);
+  PutAsked out = {.put = {.priority = static_cast<uint32_t>(priority),
+                          .delay_s = whole_seconds(delay),
+                          .ttr_s = whole_seconds(ttr),
+                          .body_bytes = 0},
+                  .body = std::move(body).value_or("")};
+  out.put.body_bytes = static_cast<uint32_t>(out.body.size());
+  out.put.options = std::move(options);
+  return out;
+}
+
+// A request that is sent again, because its answer was lost, puts nothing: the field
+// Idempotency-Key is the key of the job for a day, and with a number behind it that of a job of an
+// array.
+void keep_from_repeating(const Request& request, Put& put, std::optional<size_t> number,
+                         Fields& fields) {
+  const std::string_view given = request.field("idempotency-key");
+  if (given.empty()) return;
+  std::string key(given);
+  if (number) key += fmt::format("/{}", *number);
+  if (put.options->key) fields.add_problem("Either key or Idempotency-Key can be given.");
+  if (!wire::is_tube_name(key)) {
+    fields.add_problem("Idempotency-Key must have the form of a tube's name.");
+  }
+  put.options->key = KeyOption{.key = std::move(key), .seconds = idempotency_seconds};
+  put.options->until = KeyUntil::Ttl;
+}
+
+bool is_duplicate(const wire::ClientReply& inserted) {
+  return !inserted.text.empty();
+}
+Json inserted(const wire::ClientReply& reply) {
+  return {{"id", fmt::format("{}", reply.number)}, {"duplicate", is_duplicate(reply)}};
 }
 
 }  // namespace
@@ -106,36 +163,55 @@ Api::Made Api::sign_out(const Ask& ask) {
 }
 
 Api::Made Api::put(const Ask& ask) {
+  if (is_array(ask.request)) return put_several(ask);
   Fields fields(ask.request);
-  PutOptions options = read_put_options(fields);
-  const std::optional<std::string> text = fields.text("body");
-  const std::optional<std::string> encoded = fields.text("body_base64");
-  if (text.has_value() == encoded.has_value()) {
-    fields.add_problem("Either body or body_base64 is needed.");
-  }
-  std::optional<std::string> body = text;
-  if (encoded) body = common::from_base64(*encoded);
-  if (encoded && !body) fields.add_problem("body_base64 is not well-formed.");
-  const auto priority = fields.number("priority", UINT32_MAX).value_or(priority_default);
-  const Nanos delay = fields.seconds("delay_seconds").value_or(0);
-  const Nanos ttr = fields.seconds("ttr_seconds").value_or(ttr_default);
+  PutAsked asked = read_put(fields);
+  keep_from_repeating(ask.request, asked.put, {}, fields);
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
-  Put put = {.priority = static_cast<uint32_t>(priority),
-             .delay_s = whole_seconds(delay),
-             .ttr_s = whole_seconds(ttr),
-             .body_bytes = static_cast<uint32_t>(body->size())};
-  options.delay_rest_ns = rest_of(delay);
-  options.ttr_rest_ns = rest_of(ttr);
-  put.options = std::move(options);
-  return make_command_answer(sources_.queue(), ask.caller, {{std::move(put), *std::move(body)}},
-                             [](const QueueReplies& replies) {
-                               const wire::ClientReply& reply = replies.front();
-                               if (!reply.is(Word::Inserted)) return refusal_of(reply);
-                               const bool is_duplicate = !reply.text.empty();
-                               return json_response(is_duplicate ? Status::Ok : Status::Created,
-                                                    {{"id", fmt::format("{}", reply.number)},
-                                                     {"duplicate", is_duplicate}});
-                             });
+  return make_command_answer(
+      sources_.queue(), ask.caller, {{std::move(asked.put), std::move(asked.body)}},
+      [](const QueueReplies& replies) {
+        const wire::ClientReply& reply = replies.front();
+        if (!reply.is(Word::Inserted)) return refusal_of(reply);
+        return json_response(is_duplicate(reply) ? Status::Ok : Status::Created, inserted(reply));
+      });
+}
+
+// All of them, or none.
+Api::Made Api::put_several(const Ask& ask) {
+  std::optional<Response> refusal;
+  std::vector<Fields> each = Fields::of_array(ask.request, batch_count_max, refusal);
+  if (refusal) return answer_now(*std::move(refusal));
+  std::string items;
+  for (size_t i = 0; i < each.size(); ++i) {
+    PutAsked asked = read_put(each[i]);
+    keep_from_repeating(ask.request, asked.put, i, each[i]);
+    if (const std::string& problem = each[i].problem_text(); !problem.empty()) {
+      return answer_now(
+          problem_response(Status::BadRequest, fmt::format("Job {} of the array: {}", i, problem)));
+    }
+    wire::append_item(items, asked.put, asked.body);
+  }
+  if (items.size() > put_batch_bytes_max) {
+    return answer_now(
+        problem_response(Status::ContentTooLarge, "The jobs of an array may have 1 MiB together."));
+  }
+  PutBatch batch = {.count = {each.size()},
+                    .bytes = static_cast<uint32_t>(items.size()),
+                    .tube = {},
+                    .items = {}};
+  return make_command_answer(
+      sources_.queue(), ask.caller, {{std::move(batch), std::move(items)}},
+      [](const QueueReplies& replies) {
+        if (!replies.front().is(Word::InsertedBatch)) return refusal_of(replies.front());
+        Json jobs = Json::array();
+        bool is_new = false;
+        for (const wire::ClientReply& reply : std::span(replies).subspan(1)) {
+          is_new = is_new || !is_duplicate(reply);
+          jobs.push_back(inserted(reply));
+        }
+        return json_response(is_new ? Status::Created : Status::Ok, {{"jobs", std::move(jobs)}});
+      });
 }
 
 Api::Made Api::delete_job(const Ask& ask) {

@@ -1,5 +1,6 @@
 #include "cmd/perenniald/http/api/fields.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -28,6 +29,9 @@ std::optional<JobState> state_named(std::string_view name) {
 // Both would make a small document cost seconds.
 class ShapeCheck final : public nlohmann::json_sax<Json> {
  public:
+  // `is_each`: the members of each object of an array are counted for themselves.
+  explicit ShapeCheck(bool is_each) : counted_at_(is_each ? 2 : 1) {}
+
   bool is_too_deep() const { return depth_ > json_depth_max; }
   bool has_too_many() const { return members_ > json_members_max; }
 
@@ -53,7 +57,7 @@ class ShapeCheck final : public nlohmann::json_sax<Json> {
 
  private:
   bool open() {
-    ++depth_;
+    if (++depth_ == counted_at_) members_ = 0;
     return !is_too_deep();
   }
   bool close() {
@@ -61,11 +65,37 @@ class ShapeCheck final : public nlohmann::json_sax<Json> {
     return true;
   }
 
+  const int counted_at_;
   int depth_ = 0;
   int members_ = 0;
 };
 
+// None: `refusal` says why.
+std::optional<Json> read_json(const Request& request, bool is_array,
+                              std::optional<Response>& refusal) {
+  const auto refuse = [&](Status status, std::string_view why) {
+    refusal = problem_response(status, why);
+    return std::nullopt;
+  };
+  const std::string_view type = request.field("content-type");
+  if (type.substr(0, type.find(';')) != "application/json") {
+    return refuse(Status::UnsupportedMediaType, "The body must be application/json.");
+  }
+  ShapeCheck shape(is_array);
+  const bool is_json = Json::sax_parse(request.body, &shape);
+  if (shape.is_too_deep()) return refuse(Status::BadRequest, "The JSON is nested too deeply.");
+  if (shape.has_too_many()) return refuse(Status::BadRequest, "The JSON has too many members.");
+  if (!is_json) return refuse(Status::BadRequest, "The body must be one JSON object in UTF-8.");
+  return Json::parse(request.body, nullptr, false);
+}
+
 }  // namespace
+
+bool is_array(const Request& request) {
+  const std::string_view body = request.body;
+  const size_t begin = body.find_first_not_of(" \t\r\n");
+  return begin != std::string_view::npos && body[begin] == '[';
+}
 
 common::SecretText take_token(common::SecretText& body) {
   constexpr std::string_view name = "\"token\"";
@@ -86,21 +116,34 @@ common::SecretText take_token(common::SecretText& body) {
 
 Fields::Fields(const Request& request) {
   if (request.body.empty()) return;
-  const std::string_view type = request.field("content-type");
-  if (type.substr(0, type.find(';')) != "application/json") {
-    refusal_ = problem_response(Status::UnsupportedMediaType, "The body must be application/json.");
-    return;
-  }
-  ShapeCheck shape;
-  const bool is_json = Json::sax_parse(request.body, &shape);
-  if (is_json) object_ = Json::parse(request.body, nullptr, false);
-  if (shape.is_too_deep()) {
-    refuse("The JSON is nested too deeply.");
-  } else if (shape.has_too_many()) {
-    refuse("The JSON has too many members.");
-  } else if (!is_json || !object_.is_object()) {
+  std::optional<Json> json = read_json(request, false, refusal_);
+  if (!json) return;
+  if (json->is_object()) {
+    object_ = *std::move(json);
+  } else {
     refuse("The body must be one JSON object in UTF-8.");
   }
+}
+
+std::vector<Fields> Fields::of_array(const Request& request, size_t most,
+                                     std::optional<Response>& refusal) {
+  std::vector<Fields> out;
+  std::optional<Json> json = read_json(request, true, refusal);
+  if (!json) return out;
+  const bool is_good =
+      json->is_array() && !json->empty() && json->size() <= most &&
+      std::ranges::all_of(*json, [](const Json& each) { return each.is_object(); });
+  if (!is_good) {
+    refusal = problem_response(Status::BadRequest,
+                               fmt::format("The array must have 1 to {} JSON objects.", most));
+    return out;
+  }
+  for (Json& each : *json) {
+    Fields fields;
+    fields.object_ = std::move(each);
+    out.push_back(std::move(fields));
+  }
+  return out;
 }
 
 void Fields::refuse(std::string_view why) {
@@ -224,10 +267,14 @@ void Fields::look_for_unknown() {
   }
 }
 
+const std::string& Fields::problem_text() {
+  look_for_unknown();
+  return problem_;
+}
+
 std::optional<Response> Fields::problem() {
   if (refusal_) return refusal_;
-  look_for_unknown();
-  if (problem_.empty()) return std::nullopt;
+  if (problem_text().empty()) return std::nullopt;
   return problem_response(Status::BadRequest, problem_);
 }
 

@@ -17,8 +17,12 @@ namespace perennial::http {
 
 // The deepest JSON that is read (T32).
 inline constexpr int json_depth_max = 64;
-// The most members of all its objects together. No request has more than a tenth of them.
+// The most members of all objects of a request together, and of each object of an array. None needs
+// more than a tenth of them.
 inline constexpr int json_members_max = 200;
+
+// Whether the body is an array.
+bool is_array(const Request& request);
 
 // Takes the token out of the body of a sign-in, {"token": "..."}: a parser of JSON would leave
 // copies of it in memory. The other text stays in its place. Empty: there is none that has the
@@ -30,6 +34,10 @@ common::SecretText take_token(common::SecretText& body);
 class Fields {
  public:
   explicit Fields(const Request& request);
+  // The objects of a body that is an array, in its order. Where that is no array of 1 to `most`
+  // objects, `refusal` says so.
+  static std::vector<Fields> of_array(const Request& request, size_t most,
+                                      std::optional<Response>& refusal);
 
   // Each returns nothing if there is no such member. A member of another type, or out of its range,
   // is a problem.
@@ -56,6 +64,8 @@ class Fields {
   void add_problem(std::string_view text);
   // Why the request is refused: 400, or 415 for a body that is no JSON. None: it is not.
   std::optional<Response> problem();
+  // The same in words, of an object within the body. Empty: none.
+  const std::string& problem_text();
 
  private:
   Fields() = default;

@@ -479,6 +479,77 @@ TEST_F(ApiTest, RefusesOptionsThatAreNone) {
   }
 }
 
+TEST_F(ApiTest, PutsSeveralJobsOrNone) {
+  Got made = change(
+      "POST", "/api/v1/jobs",
+      R"( [{"tube":"mail","body":"a","priority":7,"key":"k"},)"
+      R"({"tube":"news","body_base64":"/wD+","tries":3},{"tube":"mail","body":"","key":"k"}])");
+  EXPECT_EQ(made.status, 201u);
+  const auto put = [](const char* id, bool duplicate) {
+    return json{{"id", id}, {"duplicate", duplicate}};
+  };
+  EXPECT_EQ(made.json(), (json{{"jobs", {put("1", false), put("2", false), put("1", true)}}}));
+  EXPECT_EQ(get_from("/api/v1/jobs/1").json()["priority"], 7);
+  EXPECT_EQ(get_from("/api/v1/jobs/2").json()["tube"], "news");
+  EXPECT_EQ(get_from("/api/v1/jobs/2").json()["tries"], 3);
+  EXPECT_EQ(get_from("/api/v1/jobs/2/body").body, std::string("\xff\0\xfe", 3));
+  made = change("POST", "/api/v1/jobs", R"([{"tube":"mail","body":"a","key":"k"}])");
+  EXPECT_EQ(made.status, 200u);
+  EXPECT_EQ(made.json(), (json{{"jobs", {put("1", true)}}}));
+
+  const Got bad = change("POST", "/api/v1/jobs", R"([{"body":"a"},{"body":"b","tries":0}])");
+  EXPECT_EQ(bad.status, 400u);
+  EXPECT_EQ(bad.json()["detail"],
+            "Job 1 of the array: tries must be a whole number from 1 to 1000000.");
+  const std::string one = R"({"body":"a"})";
+  std::string many = one;
+  for (size_t i = 1; i < batch_count_max; ++i) many += "," + one;
+  for (const std::string& body : {std::string("[]"), std::string("[1]"), std::string("[[]]"),
+                                  R"([{"body":"a"},{"bodies":"b"}])" + std::string(), "[" + one,
+                                  "[" + many + "," + one + "]"}) {
+    EXPECT_EQ(change("POST", "/api/v1/jobs", body).status, 400u) << body.substr(0, 40);
+  }
+  // Each may be small, and all of them too large. A body of one that is too large is for itself.
+  const std::string half = R"({"body":")" + std::string(65'000, 'x') + R"("})";
+  std::string large = half;
+  for (int i = 1; i < 20; ++i) large += "," + half;
+  EXPECT_EQ(change("POST", "/api/v1/jobs", "[" + large + "]").status, 413u);
+  EXPECT_EQ(
+      change("POST", "/api/v1/jobs", R"([{"body":")" + std::string(70'000, 'x') + R"("}])").status,
+      413u);
+  speak("drain\r\n");
+  EXPECT_EQ(change("POST", "/api/v1/jobs", "[" + one + "]").status, 503u);
+  speak("undrain\r\n");
+  // No id was used up by what was refused.
+  made = change("POST", "/api/v1/jobs", "[" + many + "]");
+  EXPECT_EQ(made.status, 201u);
+  EXPECT_EQ(made.json()["jobs"].size(), batch_count_max);
+  EXPECT_EQ(made.json()["jobs"][0]["id"], "3");
+}
+
+// The answer to a put may be lost, and whoever sends it again must not put it twice.
+TEST_F(ApiTest, PutsOnceWhatIsSentTwiceWithAnIdempotencyKey) {
+  const std::string field = "Idempotency-Key: order-7\r\n";
+  const std::string body = R"({"tube":"mail","body":"a"})";
+  EXPECT_EQ(change("POST", "/api/v1/jobs", body, field).status, 201u);
+  // Also when the job is done.
+  EXPECT_EQ(change("DELETE", "/api/v1/jobs/1").status, 200u);
+  const Got again = change("POST", "/api/v1/jobs", body, field);
+  EXPECT_EQ(again.status, 200u);
+  EXPECT_EQ(again.json(), (json{{"id", "1"}, {"duplicate", true}}));
+  const std::string two = "[" + body + "," + body + "]";
+  EXPECT_EQ(change("POST", "/api/v1/jobs", two, field).json()["jobs"][1]["id"], "3");
+  const Got both = change("POST", "/api/v1/jobs", two, field);
+  EXPECT_EQ(both.status, 200u);
+  EXPECT_EQ(both.json()["jobs"][0], (json{{"id", "2"}, {"duplicate", true}}));
+  harness_.advance(86'400 * nanos_per_second);
+  EXPECT_EQ(change("POST", "/api/v1/jobs", body, field).status, 201u);
+  EXPECT_EQ(change("POST", "/api/v1/jobs", R"({"tube":"mail","body":"a","key":"k"})", field)
+                .json()["detail"],
+            "Either key or Idempotency-Key can be given.");
+  EXPECT_EQ(change("POST", "/api/v1/jobs", body, "Idempotency-Key: a b\r\n").status, 400u);
+}
+
 TEST_F(ApiTest, SetsATube) {
   const std::string path = "/api/v1/tubes/mail/settings";
   EXPECT_EQ(get_from(path).json()["set"], json::object());
@@ -742,6 +813,16 @@ TEST_F(EndedApiTest, PutsATubeBack) {
   // Another operation names nothing of it.
   EXPECT_EQ(done(R"({"action":"delete","tube":"mail","states":["buried"],"confirmed":1})")["how"],
             nullptr);
+}
+
+// A refusal is how an operation ends, and not the server.
+TEST_F(EndedApiTest, SaysWhyATubeIsNotPutBack) {
+  speak("set-tube mail drain:yes\r\n");
+  const json refused = done(R"({"action":"restore","tube":"mail"})");
+  EXPECT_EQ(refused["state"], "failed");
+  EXPECT_EQ(refused["message"], "The server or the tube takes no jobs now: it is draining.");
+  EXPECT_EQ(refused["done"], 0);
+  EXPECT_EQ(ids_of(get_from("/api/v1/tubes/mail/ended").json()).size(), 4u);
 }
 
 // It goes page by page, each when the one before is on disk; so its progress can be seen, and it
