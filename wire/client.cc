@@ -263,7 +263,8 @@ void append_item(std::string& items, const Put& put, std::string_view body) {
 }
 
 void append_command(std::string& out, const Command& command, std::string_view body) {
-  CHECK(body.empty() || std::holds_alternative<Put>(command));
+  CHECK(body.empty() || std::holds_alternative<Put>(command) ||
+        std::holds_alternative<PutBatch>(command));
   std::visit(Appender{out, body}, command);
 }
 

@@ -509,10 +509,10 @@ TEST_F(ApiTest, PutsSeveralJobsOrNone) {
                                   "[" + many + "," + one + "]"}) {
     EXPECT_EQ(change("POST", "/api/v1/jobs", body).status, 400u) << body.substr(0, 40);
   }
-  // Each may be small, and all of them too large. A body of one that is too large is for itself.
-  const std::string half = R"({"body":")" + std::string(65'000, 'x') + R"("})";
-  std::string large = half;
-  for (int i = 1; i < 20; ++i) large += "," + half;
+  // Each is small, and all of them are too large; and one alone is.
+  const std::string kilobyte = R"({"body":")" + std::string(1'025, 'x') + R"("})";
+  std::string large = kilobyte;
+  for (size_t i = 1; i < batch_count_max; ++i) large += "," + kilobyte;
   EXPECT_EQ(change("POST", "/api/v1/jobs", "[" + large + "]").status, 413u);
   EXPECT_EQ(
       change("POST", "/api/v1/jobs", R"([{"body":")" + std::string(70'000, 'x') + R"("}])").status,
@@ -1138,7 +1138,8 @@ TEST_F(ApiTest, RefusesBadRequests) {
       {"GET", "/api/v1/jobs/1/body?length=65537", "", 400, "length"},
       {"GET", "/api/v1/events?topics=tube:a%0d%0ab", "", 400, "topics"},
       {"POST", "/api/v1/jobs", "", 400, "body"},
-      {"POST", "/api/v1/jobs", "[1]", 400, "one JSON object"},
+      {"POST", "/api/v1/jobs", "[1]", 400, "1 to 1000 JSON objects"},
+      {"POST", "/api/v1/jobs", "7", 400, "one JSON object"},
       {"POST", "/api/v1/jobs", "{", 400, "one JSON object"},
       {"POST", "/api/v1/jobs", deep, 400, "too deeply"},
       {"POST", "/api/v1/jobs", wide, 400, "too many members"},
