@@ -21,7 +21,7 @@ import {ThemeSwitch} from './theme.js';
 
 /** @typedef {import('./types.js').Session} Session @typedef {import('./router.js').Route} Route */
 
-const all_places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['search', 'Search'], ['connections', 'Connections'], ['server', 'Server']];
+const all_places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['ended', 'Ended'], ['search', 'Search'], ['connections', 'Connections'], ['server', 'Server']];
 const session_again_seconds = 2;
 
 /**
@@ -107,7 +107,7 @@ function Console({session, sign_out}) {
     <button class="plain" onClick=${() => set_shows_help(true)}>Keys</button>
     <${User} session=${session} sign_out=${sign_out} />`;
   return html`
-    <${Frame} place=${route.parts[0] ?? ''} tools=${tools}>
+    <${Frame} place=${route.parts[0] ?? ''} places=${all_places.filter(([path]) => path !== 'ended' || session.may.inspect)} tools=${tools}>
       <${Operations} />
       <main id="main">${file && !later ? html`<${NotLoaded} screens=${later} />` : html`<${Screen} key=${screen} route=${route} session=${session} later=${later} />`}</main>
       <${Announcer} />
@@ -125,7 +125,7 @@ const Frame = ({place, places = all_places, tools, children}) => html`
   <header>
     <a class="brand" href="/">Perennial</a>
     ${places.length > 0 && html`<nav aria-label="Screens">${places.map(([path, name]) => html`
-      <a key=${path} href=${`/${path}`} aria-current=${place === path || (place === 'ended' && path === 'tubes') ? 'page' : undefined}>${name}</a>`)}
+      <a key=${path} href=${`/${path}`} aria-current=${place === path ? 'page' : undefined}>${name}</a>`)}
       ${tools && html`<button class="plain" onClick=${ask_job}>Go to job…</button>`}</nav>`}
     ${tools && html`<div class="tools">${tools}</div>`}
   </header>
@@ -146,7 +146,8 @@ function Screen({route, session, later}) {
   if (place === 'tubes' && (!state || state === 'ended' || job_states.some((each) => each === state))) return html`<${later.TubeScreen} name=${name} state=${state} route=${route} />`;
   if (place === 'jobs' && name === undefined) return html`<${later.Jobs} route=${route} />`;
   if (place === 'jobs' && !state) return html`<${later.JobScreen} id=${name} />`;
-  if (place === 'ended' && name !== undefined && !state) return html`<${later.EndedScreen} id=${name} />`;
+  if (place === 'ended' && name === undefined) return html`<${later.AllEnded} route=${route} />`;
+  if (place === 'ended' && !state) return html`<${later.EndedScreen} id=${name} />`;
   if (place === 'search' && !name) return html`<${later.SearchScreen} route=${route} />`;
   if (place === 'connections' && !name) return html`<${later.Connections} route=${route} may=${session.may} />`;
   if (place === 'server' && !name) return html`<${later.ServerScreen} may=${session.may} />`;
