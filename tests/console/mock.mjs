@@ -50,6 +50,8 @@ const fits = (query, job) => numbers.every((name) => {
 const query_of = (match) => new URLSearchParams(Object.entries(match).map(([end, value]) => [end, String(value)]));
 
 const seconds = () => performance.now() / 1000;
+/** A time of seconds() as the clock on the wall says it. @param {number} time */
+const clock = (time) => new Date(Date.now() - (seconds() - time) * 1000).toISOString();
 
 // ---------------------------------------------------------------------------------------------- the queue
 
@@ -145,13 +147,12 @@ export class Queue {
   /** What happened to a job. @param {object} [gone] How it has ended. */
   life_of(job, gone) {
     const row = (what, time, rest = {}) => ({what, time, by: null, attempt: null, detail: null, ...rest});
-    const text_of = (time) => new Date(time * 1000).toISOString();
     return [
-      row('put', text_of(job.put_at)),
+      row('put', clock(job.put_at)),
       ...job.said.slice(-3).map(({time, user, attempt, text}) => row('note', time, {by: user || null, attempt, detail: text})),
       ...(job.restored ? [row('restored', null, {detail: job.restored})] : []),
       ...(job.from ? [row('dead', null, {detail: job.from})] : []),
-      gone ? row('ended', text_of(gone.at), {by: gone.user, detail: gone.how}) : row('now', null, {detail: job.state}),
+      gone ? row('ended', clock(gone.at), {by: gone.user, detail: gone.how}) : row('now', null, {detail: job.state}),
     ];
   }
 
@@ -465,10 +466,7 @@ export class Mock {
       .flatMap((name) => this.queue.kept(name)));
     const all = this.queue.ended.filter((each) => kept.has(each));
     const left = all.filter(({place}) => place < Number(query.get('after') ?? Infinity));
-    const end_of = ({job, at}) => {
-      const age = seconds() - at;
-      return {id: String(job.id), ended_at: new Date(Date.now() - age * 1000).toISOString(), ended_age_seconds: Math.floor(age)};
-    };
+    const end_of = ({job, at}) => ({id: String(job.id), ended_at: clock(at), ended_age_seconds: Math.floor(seconds() - at)});
     const groups = [];
     let looked_at = 0;
     for (const each of left) {
