@@ -132,7 +132,11 @@ page_test('A page goes on where the server has looked at enough, and says where 
   await end(server, 'busy', 'deleted', {jobs: 20, user: 'worker', ago: 10});
   server.mock.ended_jobs_max = 10;
   await page.goto(`${server.url}/ended`);
-  await eventually(() => lines(page), ['20 jobs deleted | busy | worker', '10 jobs flushed | mail | anna']);
+  await eventually(() => lines(page), ['20 jobs deleted | busy | worker', '10 jobs or more flushed | mail | anna']);
+  await button(page, 'Put back 10 jobs or more of mail').click();
+  await dialog(page).getByText('More of them may have ended before that. The list of the tube puts back all that it keeps.').waitFor();
+  assert.equal(await dialog(page).locator('.seen-count').count(), 0);
+  await dialog(page).getByRole('button', {name: 'Cancel'}).click();
   await page.getByText('30 jobs looked at; there are older ones.').waitFor();
   await button(page, 'Next page').click();
   await eventually(() => lines(page), ['15 jobs flushed | mail | anna']);
@@ -197,10 +201,11 @@ page_test('Names that attack are text', async (page, server) => {
 }, {needs_mock: true});
 
 test('What is left of a group on a later answer belongs to it', () => {
-  const group = (tube, jobs, newest, oldest, ended_by = 'anna') => ({tube, ended: 'flushed', ended_by, jobs,
+  const group = (tube, jobs, newest, oldest, ended_by = 'anna') => ({tube, ended: 'flushed', ended_by, jobs, whole: tube === 'news',
     newest: {id: String(newest), ended_at: new Date(newest * 1000).toISOString()}, oldest: {id: String(oldest), ended_at: new Date(oldest * 1000).toISOString()}});
   const groups = [group('mail', 10, 200, 150), group('cards', 1, 149, 149)];
   add_groups(groups, [group('mail', 5, 145, 120), group('cards', 2, 130, 130), group('mail', 1, 119, 119, 'ben'), group('news', 1, 5, 5)]);
-  assert.deepEqual(groups.map(({tube, jobs, ended_by, newest, oldest}) => [tube, jobs, ended_by, newest.id, oldest.id]), [
-    ['mail', 15, 'anna', '200', '120'], ['cards', 1, 'anna', '149', '149'], ['cards', 2, 'anna', '130', '130'], ['mail', 1, 'ben', '119', '119'], ['news', 1, 'anna', '5', '5']]);
+  assert.deepEqual(groups.map(({tube, jobs, ended_by, newest, oldest, whole}) => [tube, jobs, ended_by, newest.id, oldest.id, whole]), [
+    ['mail', 15, 'anna', '200', '120', false], ['cards', 1, 'anna', '149', '149', true], ['cards', 2, 'anna', '130', '130', false], ['mail', 1, 'ben', '119', '119', false],
+    ['news', 1, 'anna', '5', '5', true]]);
 });

@@ -476,11 +476,14 @@ export class Mock {
       if (group && group.last_at - each.at <= 10) Object.assign(group, {jobs: group.jobs + 1, oldest: end_of(each), last_at: each.at});
       else if (is_wanted) {
         if (groups.length === Number(query.get('limit') ?? 100)) break;
-        groups.push({tube: each.job.tube, ended: each.how, ended_by: each.user, jobs: 1, newest: end_of(each), oldest: end_of(each), after: String(each.place + 1),
+        groups.push({tube: each.job.tube, ended: each.how, ended_by: each.user, jobs: 1, whole: true, newest: end_of(each), oldest: end_of(each), after: String(each.place + 1),
           may: may_on(user, each.job.tube), last_at: each.at});
       }
       ++looked_at;
     }
+    // What comes on the next page may belong to what this one ends with.
+    const cut_at = looked_at < left.length ? left[looked_at - 1].at : -Infinity;
+    for (const group of groups) group.whole = group.last_at - cut_at > 10;
     return {tubes: new Set(all.map(({job}) => job.tube)).size, all_tubes: this.has_all_tubes, looked_at,
       next: looked_at < left.length ? String(left[looked_at - 1].place) : null, groups: groups.map(({last_at, ...group}) => group)};
   }

@@ -63,6 +63,7 @@
  * @property {EndedJob['ended']} ended
  * @property {string|null} ended_by
  * @property {number} jobs
+ * @property {boolean} whole False: more of them may be on the next page.
  * @property {EndedAt} newest
  * @property {EndedAt} oldest
  * @property {string} after For the list of the tube, so that it begins with the newest.

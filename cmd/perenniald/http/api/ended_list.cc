@@ -109,10 +109,15 @@ class EndedLists::List final : public Answer {
             {"ended", name_of(group.how)},
             {"ended_by", group.user.empty() ? Json(nullptr) : Json(group.user)},
             {"jobs", group.jobs},
+            {"whole", is_whole(group)},
             {"newest", json_of(group.newest)},
             {"oldest", json_of(group.oldest)},
             {"after", fmt::format("{}", group.newest.place + 1)},
             {"may", may_json(caller_, group.tube)}};
+  }
+  // Whether no more of it can be on the next page.
+  bool is_whole(const EndedGroup& group) const {
+    return !page_->next || group.oldest.at - page_->next->at > ended_group_gap;
   }
   Json json_of(const EndedGroup::End& end) const {
     const Nanos age = std::max<Nanos>(lists_.sources_.now() - end.at, 0);

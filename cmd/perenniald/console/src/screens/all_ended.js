@@ -41,6 +41,7 @@ async function get_page(asked, signal) {
     const more = await get('/ended' + query({...asked, after: page.next, limit: page_groups}), signal);
     add_groups(page.groups, more.groups);
     Object.assign(page, {next: more.next, looked_at: page.looked_at + more.looked_at});
+    if (!page.next) page.groups.forEach((/** @type {EndedGroup} */ group) => (group.whole = true));
   }
   return {...page, at, hides_later: Boolean(asked.after || asked.by)};
 }
@@ -91,21 +92,25 @@ export function AllEnded({route}) {
       </nav>`}`;
 }
 
+/** @param {EndedGroup} group */
+const number_of = ({jobs, whole}) => (whole ? jobs_text(jobs) : `${jobs_text(jobs)} or more`);
+
 /** @param {{group: EndedGroup, page: Page}} props */
 function Row({group, page}) {
-  const {tube, ended, ended_by, jobs, newest, oldest, after, may} = group;
-  const what = jobs === 1 ? html`Job <a href=${ended_href(newest.id)}>${newest.id}</a> ${ended}`
-    : html`<a href=${tube_href(tube, 'ended') + query({after})}>${jobs_text(jobs)}</a> ${ended}`;
+  const {tube, ended, ended_by, jobs, whole, newest, oldest, after, may} = group;
+  const is_one = jobs === 1 && whole;
+  const what = is_one ? html`Job <a href=${ended_href(newest.id)}>${newest.id}</a> ${ended}`
+    : html`<a href=${tube_href(tube, 'ended') + query({after})}>${number_of(group)}</a> ${ended}`;
   const begun = clock(oldest.ended_at);
   const is_long = jobs > 1 && begun !== clock(newest.ended_at);
-  const name = jobs === 1 ? `job ${newest.id}` : `${jobs_text(jobs)} of ${tube}`;
+  const name = is_one ? `job ${newest.id}` : `${number_of(group)} of ${tube}`;
   return html`<tr data-row>
     <td><time datetime=${newest.ended_at}>${clock(newest.ended_at)}</time> <span class="quiet">${time(newest.ended_age_seconds)} ago${is_long && `, from ${begun} on`}</span></td>
     <th scope="row">${what}</th>
     <td><${TubeLink} name=${tube} state="ended" /></td>
     <td>${ended_by === null ? html`<span class="quiet">–</span>` : html`<bdi class="name">${visible_line(ended_by)}</bdi>`}</td>
     <td class="end">${may.manage && html`<button class="small" aria-label=${`Put back ${name}`}
-      onClick=${() => (jobs === 1 ? put_back([newest]) : ask_restore(group, page))}>Put back${jobs > 1 && '…'}</button>`}</td>
+      onClick=${() => (is_one ? put_back([newest]) : ask_restore(group, page))}>Put back${!is_one && '…'}</button>`}</td>
   </tr>`;
 }
 
@@ -114,18 +119,19 @@ function Row({group, page}) {
  * @param {EndedGroup} group @param {Page} page
  */
 function ask_restore(group, page) {
-  const {tube, ended, jobs, oldest} = group;
+  const {tube, ended, jobs, whole, oldest} = group;
   const later = page.groups.filter((each) => each !== group && each.tube === tube && each.ended === ended && ms_of(each.newest) >= ms_of(oldest))
     .reduce((sum, each) => sum + each.jobs, 0);
   ask({
-    title: `Put back ${jobs_text(jobs)}`,
+    title: `Put back ${number_of(group)}`,
     text: `What was ${ended === 'expired' ? 'dropped as expired' : ended} in ${visible_line(tube)} since ${clock(oldest.ended_at)}, by whomever, comes back as new jobs, as it was: with body, notes, priority, delay, tries and key. One whose key another job has by now stays where it is.`,
     note: () => html`
       ${later > 0 && html`<p>With them ${later === 1 ? 'comes' : 'come'} <strong>${jobs_text(later)}</strong> that ended so in the same time or later.</p>`}
+      ${!whole && html`<p>More of them may have ended before that. <a href=${tube_href(tube, 'ended')} data-plain>The list of the tube</a> puts back all that it keeps.</p>`}
       ${page.hides_later && html`<p>There may be more of these than this page shows: <a href=${'/ended' + query({how: ended, tube})} data-plain>all of them</a>.</p>`}
       ${ended === 'deleted' && html`<p>Workers delete jobs whose work is done: those are done again.</p>`}`,
     action: 'Put back',
-    job_count: page.hides_later ? undefined : jobs + later,
+    job_count: page.hides_later || !whole ? undefined : jobs + later,
     run: () => begin_operation({
       action: 'restore',
       tube,
