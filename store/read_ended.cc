@@ -101,11 +101,11 @@ Result<std::optional<EndedJob>> read_ended_row(const Database& db, const rocksdb
   return std::optional(row.take());
 }
 
-namespace {
-
 bool is_damage(const Status& status) {
   return status.code() == StatusCode::Corruption || status.code() == StatusCode::NotFound;
 }
+
+namespace {
 
 // Reads what belongs to ended jobs, as of the snapshot or as of now.
 class EndedParts {

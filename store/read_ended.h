@@ -61,5 +61,7 @@ Result<EndedSpan> read_ended_span(const Database& db, const rocksdb::ReadOptions
 // Returns the row of an ended job. None: there is none.
 Result<std::optional<EndedJob>> read_ended_row(const Database& db, const rocksdb::ReadOptions& how,
                                                JobId id);
+// Whether it is about one row, so that others can be read.
+bool is_damage(const Status& status);
 
 }  // namespace perennial::store

@@ -12,6 +12,7 @@
 
 #include "engine/types/basic.h"
 #include "engine/types/body.h"
+#include "engine/types/ended_groups.h"
 #include "engine/types/note.h"
 #include "engine/types/status.h"
 #include "engine/types/transition.h"
@@ -158,6 +159,9 @@ class Store {
                                                const Snapshot* snapshot = nullptr) const;
   // The same for ended jobs of one tube. One whose row is missing is left out.
   Result<EndedPage> read_ended(const EndedQuery& query, const Snapshot* snapshot = nullptr) const;
+  // The same for those of all these tubes, the newest first, in groups. It takes microseconds for
+  // each tube, and as much for each job that it looks at.
+  Result<EndedGroupsPage> read_ended_groups(const EndedGroupsQuery& query) const;
   // The same for what is to be known of them so that they may go, from the place `first` on, in the
   // order of places: at most `max`.
   Result<std::vector<EndedOrder>> read_ended_order(const std::string& tube, uint64_t first,

@@ -213,7 +213,7 @@ class Console(unittest.TestCase):
                 "url": f"http://127.0.0.1:{jobs.http_ports[leader]}/"})
             self.assertLessEqual(told["cluster"]["log"]["applied"], told["cluster"]["log"]["read"])
             self.assertEqual(json.loads(jobs.ask(standby, "/api/v1/session?with=server")[1]), {
-                "users": False, "user": None, "may": {"monitor": True, "admin": True}, "serves": False})
+                "users": False, "user": None, "may": {"monitor": True, "admin": True, "inspect": True}, "serves": False})
             self.assertEqual(jobs.ask(standby, "/api/v1/jobs")[0], 503)
             jobs.nodes[leader].kill()
             deadline = time.monotonic() + 30

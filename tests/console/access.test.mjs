@@ -18,6 +18,8 @@ const screens = [
   ['job', '/jobs/60', 'pre.body'],
   ['ended', '/tubes/kept/ended', 'tr[data-row] a'],
   ['ended-job', '/ended/9001', 'pre.body'],
+  ['all-ended', '/ended', 'tr[data-row] a'],
+  ['none-ended', '/ended?tube=none', '.banner'],
   ['gone-job', '/jobs/9001', '.banner a'],
   ['connections', '/connections', 'tr[data-row]'],
   ['server', '/server', 'pre.body'],

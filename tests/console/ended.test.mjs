@@ -185,7 +185,7 @@ page_test('What has ended is listed in pages, the last one first', async (page, 
   const ids = end(server, 'ends', 'deleted', 130);
   const [expired] = end(server, 'ends', 'expired', 1, {priority: 7, reserves: 3, attempts: 2, tries: 3});
   await page.goto(`${server.url}/tubes/ends`);
-  await page.getByRole('link', {name: 'Ended'}).click();
+  await page.locator('main').getByRole('link', {name: 'Ended'}).click();
   await eventually(() => ended_ids(page), [expired, ...ids.slice(0, 99)]);
   const [first] = await ended(page);
   assert.deepEqual([first[1], first[3], first[4], first[5], first[7], first[8]], ['expired', '–', '7', '3', '–', '1 B']);
@@ -341,11 +341,11 @@ page_test('Who may only look sees no way back, and who may not look asks for not
   await page.goto(`${server.url}/tubes/look`);
   await page.getByLabel('Token').fill('prn_some_x');
   await page.keyboard.press('Enter');
-  await page.getByRole('link', {name: 'Ended'}).waitFor();
+  await page.locator('main').getByRole('link', {name: 'Ended'}).waitFor();
   const back = page.getByRole('main').getByRole('button', {name: /Put back/});
   for (const [tube, shown] of [['look', [0, 0]], ['manage', [2, 1]]]) {
     await page.goto(`${server.url}/tubes/${tube}`);
-    await page.getByRole('link', {name: 'Ended'}).click();
+    await page.locator('main').getByRole('link', {name: 'Ended'}).click();
     await eventually(() => ended_ids(page), [ids[tube]]);
     assert.equal(await back.count(), shown[0], tube);
     await page.goto(`${server.url}/ended/${ids[tube]}`);
@@ -355,7 +355,7 @@ page_test('Who may only look sees no way back, and who may not look asks for not
   server.mock.requests.length = 0;
   await page.goto(`${server.url}/tubes/blind`);
   await page.getByText('No grant of the user shows the jobs of this tube.').waitFor();
-  assert.equal(await page.getByRole('link', {name: 'Ended'}).count(), 0);
+  assert.equal(await page.locator('main').getByRole('link', {name: 'Ended'}).count(), 0);
   await page.goto(`${server.url}/tubes/blind/ended`);
   await page.getByText('No grant of the user shows the jobs of this tube.').waitFor();
   assert.deepEqual(server.mock.requests.filter(({path}) => path.endsWith('/ended')), []);

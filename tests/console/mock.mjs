@@ -50,6 +50,8 @@ const fits = (query, job) => numbers.every((name) => {
 const query_of = (match) => new URLSearchParams(Object.entries(match).map(([end, value]) => [end, String(value)]));
 
 const seconds = () => performance.now() / 1000;
+/** A time of seconds() as the clock on the wall says it. @param {number} time */
+const clock = (time) => new Date(Date.now() - (seconds() - time) * 1000).toISOString();
 
 // ---------------------------------------------------------------------------------------------- the queue
 
@@ -145,13 +147,12 @@ export class Queue {
   /** What happened to a job. @param {object} [gone] How it has ended. */
   life_of(job, gone) {
     const row = (what, time, rest = {}) => ({what, time, by: null, attempt: null, detail: null, ...rest});
-    const text_of = (time) => new Date(time * 1000).toISOString();
     return [
-      row('put', text_of(job.put_at)),
+      row('put', clock(job.put_at)),
       ...job.said.slice(-3).map(({time, user, attempt, text}) => row('note', time, {by: user || null, attempt, detail: text})),
       ...(job.restored ? [row('restored', null, {detail: job.restored})] : []),
       ...(job.from ? [row('dead', null, {detail: job.from})] : []),
-      gone ? row('ended', text_of(gone.at), {by: gone.user, detail: gone.how}) : row('now', null, {detail: job.state}),
+      gone ? row('ended', clock(gone.at), {by: gone.user, detail: gone.how}) : row('now', null, {detail: job.state}),
     ];
   }
 
@@ -300,6 +301,8 @@ export class Mock {
   is_searching = false;  // There is one search at a time.
   search_ms = 0;  // How long a page of it takes,
   search_bodies_max = 1000;  // and at how many bodies it ends although it is not full.
+  ended_jobs_max = 20_000;  // How many jobs a list of what has ended looks at.
+  has_all_tubes = true;  // Whether there are not too many tubes for it.
   before_answer = async () => {};
   #streams = new Set();
   #sockets = new Set();
@@ -448,9 +451,41 @@ export class Mock {
       return this.#json(response, 204, null, {'Set-Cookie': 'perennial=; Max-Age=0; HttpOnly; SameSite=Strict; Path=/'});
     }
     const user = this.#user(request);
-    const answer = {users: this.users !== null, user: user?.name ?? null, may: user?.may ?? {monitor: false, admin: false}, serves: this.#serves()};
+    const may = {...user?.may ?? {monitor: false, admin: false}, inspect: user !== null && (user.inspect ?? true)};
+    const answer = {users: this.users !== null, user: user?.name ?? null, may, serves: this.#serves()};
     if (query.get('with') === 'server' && answer.serves && answer.may.monitor) Object.assign(answer, {server: this.queue.view_server(user)});
     this.#json(response, 200, answer);
+  }
+
+  /** What has ended in all tubes, in groups: a page looks at `ended_jobs_max` jobs. */
+  #ended_groups(query, user) {
+    const [tube, how, by, since] = ['tube', 'how', 'by', 'since_seconds'].map((name) => query.get(name));
+    if (tube && !may_on(user, tube).inspect) throw new Refusal(403, 'forbidden', 'No grant of the user allows this.');
+    if (how !== null && how.split(',').some((each) => !ways_to_end.includes(each))) throw bad_request('how must be some of deleted, flushed, expired.');
+    const kept = new Set([...new Set(this.queue.ended.map(({job}) => job.tube))].filter((name) => may_on(user, name).inspect && (!tube || name === tube))
+      .flatMap((name) => this.queue.kept(name)));
+    const all = this.queue.ended.filter((each) => kept.has(each));
+    const left = all.filter(({place}) => place < Number(query.get('after') ?? Infinity));
+    const end_of = ({job, at}) => ({id: String(job.id), ended_at: clock(at), ended_age_seconds: Math.floor(seconds() - at)});
+    const groups = [];
+    let looked_at = 0;
+    for (const each of left) {
+      if (looked_at === this.ended_jobs_max) break;
+      const is_wanted = (!how || how.split(',').includes(each.how)) && (!by || by === each.user) && seconds() - each.at <= Number(since ?? Infinity);
+      const group = is_wanted && groups.findLast((one) => one.tube === each.job.tube && one.ended === each.how && one.ended_by === each.user);
+      if (group && group.last_at - each.at <= 10) Object.assign(group, {jobs: group.jobs + 1, oldest: end_of(each), last_at: each.at});
+      else if (is_wanted) {
+        if (groups.length === Number(query.get('limit') ?? 100)) break;
+        groups.push({tube: each.job.tube, ended: each.how, ended_by: each.user, jobs: 1, whole: true, newest: end_of(each), oldest: end_of(each), after: String(each.place + 1),
+          may: may_on(user, each.job.tube), last_at: each.at});
+      }
+      ++looked_at;
+    }
+    // What comes on the next page may belong to what this one ends with.
+    const cut_at = looked_at < left.length ? left[looked_at - 1].at : -Infinity;
+    for (const group of groups) group.whole = group.last_at - cut_at > 10;
+    return {tubes: new Set(all.map(({job}) => job.tube)).size, all_tubes: this.has_all_tubes, looked_at,
+      next: looked_at < left.length ? String(left[looked_at - 1].place) : null, groups: groups.map(({last_at, ...group}) => group)};
   }
 
   #ended(id) {
@@ -579,6 +614,7 @@ export class Mock {
       const page = left.slice(0, Number(query.get('limit') ?? 100));
       return {value: {jobs: page.map((each) => queue.view_ended(each, user)), next: page.length < left.length ? String(page.at(-1).place) : null}};
     }
+    if (is('GET', 'ended')) return {value: this.#ended_groups(query, user)};
     if (is('GET', 'ended', null)) return {value: queue.view_ended(this.#ended(second), user)};
     if (is('POST', 'ended', null, 'restore')) return {value: {id: String(queue.restore(this.#ended(second)).id)}};
     if (is('GET', 'jobs', null, 'life')) {

@@ -18,14 +18,32 @@ const screens = [
   ['tubes', '/tubes', (page) => page.locator('tr[data-row]').first()],
   ['jobs', '/tubes/mail/buried', (page) => page.locator('tr[data-row]').first()],
   ['job', '/jobs/209', (page) => page.locator('pre.body')],
+  ['ended', '/ended', (page) => page.locator('tr[data-row]').first()],
   ['search', '/search?q=user7%40example.com&path=%24.to', (page) => page.locator('.found p', {hasText: 'Search ended'})],
 ];
+
+/** What ended in the last hours, the oldest first: the tube, how, by whom, how many, and so many minutes ago. @type {[string, string, string|null, number, number][]} */
+const ends = [
+  ['mail', 'flushed', 'anna', 1840, 214], ['reports.daily', 'expired', null, 12, 130], ['images', 'deleted', 'worker', 326, 45], ['billing/invoices', 'deleted', 'ben', 1, 22],
+  ['webhooks', 'deleted', 'worker', 5210, 9], ['mail', 'flushed', 'anna', 1000, 4],
+];
+
+function let_end(queue) {
+  for (const [tube, how, user, jobs, minutes] of ends) {
+    queue.tube(tube).settings.keep_seconds = 86400;
+    for (let i = 0; i < jobs; ++i) {
+      queue.remove(queue.put(tube, 'x'), how, user);
+      queue.ended[0].at -= minutes * 60;
+    }
+  }
+}
 
 mkdirSync(images, {recursive: true});
 for (const colorScheme of themes) {
   page_test(`Pictures, ${colorScheme}`, async (page, server) => {
     fill(server.queue);
     for (const [name, path, shown] of screens) {
+      if (name === 'ended') let_end(server.queue);
       await page.goto(server.url + path);
       await shown(page).waitFor();
       // What has come since the page was opened is drawn, and nothing moves any more.

@@ -180,6 +180,6 @@ test('The pictures in the documents are those of pictures.mjs, in both themes, a
   const names = readdirSync(new URL('images/', docs)).sort();
   const text = readFileSync(new URL('http.md', docs), 'utf8');
   assert.deepEqual([...text.matchAll(/images\/([a-z]+-(?:light|dark)\.png)/g)].map(([, name]) => name).sort(), names);
-  assert.deepEqual(names, ['job', 'jobs', 'overview', 'search', 'tubes'].flatMap((name) => [`${name}-dark.png`, `${name}-light.png`]));
+  assert.deepEqual(names, ['ended', 'job', 'jobs', 'overview', 'search', 'tubes'].flatMap((name) => [`${name}-dark.png`, `${name}-light.png`]));
   for (const name of names) assert.ok(statSync(new URL(`images/${name}`, docs)).size <= 60 * 1024, name);
 });

@@ -203,6 +203,9 @@ class Api(Described):
         rest = self.call(f"/tubes/kept/ended?limit=2&after={page['next']}")[1]
         self.assertEqual([(job["id"], job["ended"]) for job in rest["jobs"]], [(third, "deleted")])
         self.assertIsNone(rest["next"])
+        groups = self.call("/ended?tube=kept")[1]["groups"]
+        self.assertEqual([(group["ended"], group["jobs"], group["newest"]["id"]) for group in groups], [("flushed", 2, second), ("deleted", 1, third)])
+        self.assertEqual(self.call("/ended")[1]["groups"][:2], groups)
         one = self.call(f"/ended/{first}")[1]
         self.assertEqual((one["tube"], one["key"], one["priority"], one["body_bytes"], one["notes"]), ("kept", "k", 9, 4, 1))
         self.assertEqual(self.exchange(f"/api/v1/ended/{first}/body?offset=1")[2], b"ept")

@@ -64,6 +64,31 @@ struct ReadEnded {
     }
     return page;
   }
+  core::EndedResult operator()(const EndedGroupsQuery& query) const {
+    std::vector<const EndedJob*> jobs;
+    for (const KeptOfTube& kept : query.tubes) {
+      for (const auto& [place, job] : of_tube(kept.tube)) {
+        const bool is_kept =
+            kept.span.first <= place && place < kept.span.next && job->at >= kept.since;
+        if (is_kept) jobs.push_back(job);
+      }
+    }
+    const auto rank = [](const EndedPosition& at) {
+      return std::make_tuple(-at.at, at.tube, UINT64_MAX - at.place);
+    };
+    const auto rank_of = [&rank](const EndedJob* job) {
+      return rank({.at = job->at, .tube = job->tube, .place = job->place});
+    };
+    std::ranges::sort(jobs, {}, rank_of);
+    EndedGrouping grouping(query);
+    for (const EndedJob* const job : jobs) {
+      if (query.after && rank_of(job) <= rank(*query.after)) continue;
+      if (!grouping.take({.at = job->at, .tube = job->tube, .place = job->place}, job)) {
+        return grouping.finish(false);
+      }
+    }
+    return grouping.finish(true);
+  }
 };
 
 }  // namespace

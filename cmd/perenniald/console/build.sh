@@ -1,5 +1,6 @@
 #!/bin/sh
-# build.sh FOLDER: makes the console's files in FOLDER/dist: index.html, app-*.js, chart-*.js, theme_start-*.js, style-*.css, licenses.txt.
+# build.sh FOLDER: makes the console's files in FOLDER/dist: index.html, theme_start-*.js, style-*.css, licenses.txt, app-*.js and chunk-*.js of
+# the first load, and of_*-*.js and chart-*.js, which are loaded later. The two of the first load are what app.js has alone, and what it shares.
 #
 # Needs npm and esbuild. Installs the three packages of the lock file into the folder, once for each lock file, and runs
 # no script of theirs.
@@ -31,9 +32,10 @@ hashed() {
   basename "$1"
 }
 app=$(hashed app js)
+shared=$(hashed chunk js)
 theme=$(hashed theme_start js)
 style=$(hashed style css)
-sed -e "s|/app\.js|/$app|" -e "s|/theme_start\.js|/$theme|" -e "s|/style\.css|/$style|" "$here/index.html" >dist/index.html
+sed -e "s|/app\.js|/$app|" -e "s|/shared\.js|/$shared|" -e "s|/theme_start\.js|/$theme|" -e "s|/style\.css|/$style|" "$here/index.html" >dist/index.html
 for package in preact htm uplot; do
   printf '%s\n\n' "$package"
   cat "node_modules/$package/LICENSE"

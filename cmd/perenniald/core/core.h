@@ -192,6 +192,11 @@ class Core : private EndedDesk::Queue {
   std::vector<BodyRead> take_reads() { return waits_.take_reads(); }
   // Each read ends with on_notes().
   std::vector<NoteRead> take_note_reads() { return notes_.take_reads(); }
+  // Reads a page of the jobs that have ended in these tubes, and passes it to `done` later. Nobody
+  // is asked whether they may be seen.
+  void list_ended_groups(EndedGroupsQuery&& query, EndedDesk::OnGroups done) {
+    ended_.list_groups(std::move(query), std::move(done));
+  }
   // Each read ends with on_ended().
   std::vector<EndedRead> take_ended_reads() { return ended_.take_reads(); }
   // Whether a batch should go to the log now, provided that the log is idle.

@@ -192,6 +192,17 @@ void HttpPort::find_in_bodies(std::vector<JobId> jobs, BodySearch::Test is_wante
                                std::move(done));
 }
 
+// Core gives the read to the pool when the reads of the next turn begin.
+void HttpPort::list_ended(EndedGroupsQuery query, std::function<void(EndedGroupsPage)> done) {
+  has_asked_ = true;
+  parts_.core.list_ended_groups(std::move(query), std::move(done));
+}
+
+bool HttpPort::take_has_spoken() {
+  const bool has_asked = std::exchange(has_asked_, false);
+  return queue_clients_.take_has_spoken() || has_asked;
+}
+
 http::HealthFacts HttpPort::health() {
   const store::Store* const store = host_.store();
   return {.commit_age = host_.commit_age(),

@@ -89,8 +89,8 @@ class HttpPort final : private http::RouteSources {
   bool has_runnable() const { return http_.has_runnable(); }
   // Goes on with requests for at most a millisecond. Returns whether none has more to do.
   bool serve();
-  // Whether its clients of the queue have given core work since the last call.
-  bool take_has_spoken() { return queue_clients_.take_has_spoken(); }
+  // Whether its clients of the queue, or the API itself, have given core work since the last call.
+  bool take_has_spoken();
   // REQUIRES: http::QueueClients::owns(conn). Core has output for it, or has finished it.
   void on_changed(ConnId conn) { queue_clients_.on_changed(conn); }
   // Time limits; and, where the engine belongs to the loop, frames of events and history.
@@ -132,6 +132,7 @@ class HttpPort final : private http::RouteSources {
   bool close_connection(ConnId conn) override { return parts_.core.close_connection(conn); }
   void find_in_bodies(std::vector<JobId> jobs, BodySearch::Test is_wanted,
                       BodySearch::Done done) override;
+  void list_ended(EndedGroupsQuery query, std::function<void(EndedGroupsPage)> done) override;
   std::string configuration() override { return print_config(parts_.config); }
   const http::AuditLines& audit_lines() override { return audit_lines_; }
   void refused(const access::AuditEvent& event, std::optional<access::Verb> missing) override;
@@ -151,6 +152,7 @@ class HttpPort final : private http::RouteSources {
   http::Routes routes_;
   http::Http http_;
   std::vector<ConnId> changed_;
+  bool has_asked_ = false;  // For a list of ended jobs.
 };
 
 }  // namespace perennial::perenniald

@@ -1,5 +1,6 @@
 // The console: who asks, which screen, and what all screens share.
 
+import './shared.js';
 import {render} from 'preact';
 import {useEffect, useId, useLayoutEffect, useRef, useState} from 'preact/hooks';
 import {Announcer, announce} from './announce.js';
@@ -9,26 +10,18 @@ import {watch_frames} from './frames.js';
 import {html} from './html.js';
 import {Badge} from './icon.js';
 import {key_help, listen_to_keys} from './keys.js';
+import {NotLoaded, use_later} from './later.js';
 import {deliver, refresh, set_rights, toggle_pause, use_live_state} from './live.js';
 import {Operations} from './operations.js';
 import {Heading, Problem} from './parts.js';
-import {ended_href, go, job_href, use_route} from './router.js';
-import {Connections} from './screens/connections.js';
-import {EndedScreen} from './screens/ended.js';
-import {JobScreen} from './screens/job.js';
-import {Jobs} from './screens/jobs.js';
+import {ended_href, go, job_href, job_states, use_route} from './router.js';
 import {Overview} from './screens/overview.js';
-import {SearchScreen} from './screens/search.js';
-import {ServerScreen} from './screens/server.js';
-import {SignIn} from './screens/sign_in.js';
-import {TubeScreen, job_states} from './screens/tube.js';
 import {Tubes} from './screens/tubes.js';
-import {Waiting} from './screens/waiting.js';
 import {ThemeSwitch} from './theme.js';
 
 /** @typedef {import('./types.js').Session} Session @typedef {import('./router.js').Route} Route */
 
-const all_places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['search', 'Search'], ['connections', 'Connections'], ['server', 'Server']];
+const all_places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['ended', 'Ended'], ['search', 'Search'], ['connections', 'Connections'], ['server', 'Server']];
 const session_again_seconds = 2;
 
 /**
@@ -61,16 +54,18 @@ function App() {
     set_on_other_session(load);
     load();
   }, []);
+  const is_stranger = session?.users && session.user === null;
+  const before = use_later(session && (is_stranger || !session.serves) ? 'server' : undefined);
   if (!session && error) return html`<main><h1 class="hidden-text">Perennial</h1><${Problem} error=${error} /></main>`;
   if (!session) return html`<${Frame} place=${location.pathname.split('/')[1]} />`;
-  if (session.users && session.user === null) return html`<${SignIn} done=${load} />`;
+  if (is_stranger) return before ? html`<${before.SignIn} done=${load} />` : html`<main><${NotLoaded} screens=${before} /></main>`;
   const sign_out = async () => {
     await remove('/session').catch((problem) => announce(problem.message));
     load();
   };
   if (session.serves) return html`<${Console} session=${session} sign_out=${sign_out} />`;
   return html`<${Frame} places=${[]} tools=${html`<${ThemeSwitch} /><${User} session=${session} sign_out=${sign_out} />`}>
-    <main id="main"><${Waiting} serves=${load} /></main><//>`;
+    <main id="main">${before ? html`<${before.Waiting} serves=${load} />` : html`<${NotLoaded} screens=${before} />`}</main><//>`;
 }
 
 /** @param {{session: Session, sign_out: () => void}} props */
@@ -95,12 +90,16 @@ function Console({session, sign_out}) {
   // A new screen is read from its heading on. Tabs and pages of a list are no new screen. The heading has the focus when it is first
   // seen: a frame later it would take it from a field that a quick user is already typing into.
   const screen = route.parts.slice(0, 2).join('/');
-  const first = useRef(true);
+  const file = file_of(route.parts);
+  const later = use_later(file);
+  const first = useRef(/** @type {string|null} */ (screen));
   useLayoutEffect(() => {
-    if (first.current) first.current = false;
-    else /** @type {HTMLElement|null} */ (document.querySelector('main h1'))?.focus();
+    if (screen !== first.current) {
+      first.current = null;
+      /** @type {HTMLElement|null} */ (document.querySelector('main h1'))?.focus();
+    }
     scrollTo(0, 0);
-  }, [screen]);
+  }, [screen, !file || later]);
 
   const tools = html`
     <${LiveButton} pause=${pause} />
@@ -108,9 +107,9 @@ function Console({session, sign_out}) {
     <button class="plain" onClick=${() => set_shows_help(true)}>Keys</button>
     <${User} session=${session} sign_out=${sign_out} />`;
   return html`
-    <${Frame} place=${route.parts[0] ?? ''} tools=${tools}>
+    <${Frame} place=${route.parts[0] ?? ''} places=${all_places.filter(([path]) => path !== 'ended' || session.may.inspect)} tools=${tools}>
       <${Operations} />
-      <main id="main"><${Screen} key=${screen} route=${route} session=${session} /></main>
+      <main id="main">${file && !later ? html`<${NotLoaded} screens=${later} />` : html`<${Screen} key=${screen} route=${route} session=${session} later=${later} />`}</main>
       <${Announcer} />
       <${Dialogs} />
       ${shows_help && html`<${Help} close=${() => set_shows_help(false)} />`}
@@ -126,25 +125,32 @@ const Frame = ({place, places = all_places, tools, children}) => html`
   <header>
     <a class="brand" href="/">Perennial</a>
     ${places.length > 0 && html`<nav aria-label="Screens">${places.map(([path, name]) => html`
-      <a key=${path} href=${`/${path}`} aria-current=${place === path || (place === 'ended' && path === 'tubes') ? 'page' : undefined}>${name}</a>`)}
+      <a key=${path} href=${`/${path}`} aria-current=${place === path ? 'page' : undefined}>${name}</a>`)}
       ${tools && html`<button class="plain" onClick=${ask_job}>Go to job…</button>`}</nav>`}
     ${tools && html`<div class="tools">${tools}</div>`}
   </header>
   ${children ?? html`<main id="main"></main>`}`;
 
-/** @param {{route: Route, session: Session}} props */
-function Screen({route, session}) {
+const later_files = /** @type {Record<string, import('./later.js').LaterFile>} */ ({
+  jobs: 'jobs', ended: 'jobs', search: 'jobs', connections: 'server', server: 'server',
+});
+/** Where the screen of an address is, if it is not part of the first load. @param {string[]} parts */
+const file_of = ([place, name]) => (place === 'tubes' && name !== undefined ? 'jobs' : later_files[place]);
+
+/** @param {{route: Route, session: Session, later: any}} props Later: the file with the screen. */
+function Screen({route, session, later}) {
   const [place, name, state = '', ...more] = route.parts;
   if (more.length) return html`<${NoScreen} />`;
   if (place === undefined) return html`<${Overview} may=${session.may} />`;
   if (place === 'tubes' && name === undefined) return html`<${Tubes} route=${route} />`;
-  if (place === 'tubes' && (!state || state === 'ended' || job_states.some((each) => each === state))) return html`<${TubeScreen} name=${name} state=${state} route=${route} />`;
-  if (place === 'jobs' && name === undefined) return html`<${Jobs} route=${route} />`;
-  if (place === 'jobs' && !state) return html`<${JobScreen} id=${name} />`;
-  if (place === 'ended' && name !== undefined && !state) return html`<${EndedScreen} id=${name} />`;
-  if (place === 'search' && !name) return html`<${SearchScreen} route=${route} />`;
-  if (place === 'connections' && !name) return html`<${Connections} route=${route} may=${session.may} />`;
-  if (place === 'server' && !name) return html`<${ServerScreen} may=${session.may} />`;
+  if (place === 'tubes' && (!state || state === 'ended' || job_states.some((each) => each === state))) return html`<${later.TubeScreen} name=${name} state=${state} route=${route} />`;
+  if (place === 'jobs' && name === undefined) return html`<${later.Jobs} route=${route} />`;
+  if (place === 'jobs' && !state) return html`<${later.JobScreen} id=${name} />`;
+  if (place === 'ended' && name === undefined) return html`<${later.AllEnded} route=${route} />`;
+  if (place === 'ended' && !state) return html`<${later.EndedScreen} id=${name} />`;
+  if (place === 'search' && !name) return html`<${later.SearchScreen} route=${route} />`;
+  if (place === 'connections' && !name) return html`<${later.Connections} route=${route} may=${session.may} />`;
+  if (place === 'server' && !name) return html`<${later.ServerScreen} may=${session.may} />`;
   return html`<${NoScreen} />`;
 }
 

@@ -4,13 +4,13 @@ import {go} from './router.js';
 
 /** What the help shows. @type {[string, string][]} */
 export const key_help = [
-  ['g o', 'Overview'], ['g t', 'Tubes'], ['g b', 'Jobs'], ['g f', 'Search'], ['g c', 'Connections'], ['g s', 'Server'],
+  ['g o', 'Overview'], ['g t', 'Tubes'], ['g b', 'Jobs'], ['g e', 'Ended'], ['g f', 'Search'], ['g c', 'Connections'], ['g s', 'Server'],
   ['g j', 'Go to a job by its id'], ['/', 'Filter, or what to search for'], ['j, k', 'Next and previous row'], ['x', 'Select the row'],
   ['Enter', 'Open the row'], ['Esc', 'Back: stop the search, leave the field, or go up'], ['p', 'Pause or continue live updates'],
   ['r', 'Refresh'], ['?', 'This help'],
 ];
 
-const go_paths = {o: '/', t: '/tubes', b: '/jobs', f: '/search', c: '/connections', s: '/server'};
+const go_paths = {o: '/', t: '/tubes', b: '/jobs', e: '/ended', f: '/search', c: '/connections', s: '/server'};
 const sequence_ms = 1500;
 
 /** @param {1|-1} step */

@@ -49,6 +49,9 @@ export function use_route() {
  */
 export const tube_part = (name) => (name === '.' || name === '..' ? '-' : '') + encodeURIComponent(name);
 
+/** In the order in which they are shown. @type {import('./types.js').JobState[]} */
+export const job_states = ['ready', 'reserved', 'delayed', 'buried'];
+
 /** @param {string} name @param {string} [state] */
 export const tube_href = (name, state = '') => `/tubes/${tube_part(name)}${state && '/' + state}`;
 

@@ -56,6 +56,26 @@
  * @property {string} [key]
  * @property {TubeMay} may
  *
+ * @typedef {{id: string, ended_at: string, ended_age_seconds: number}} EndedAt
+ *
+ * @typedef {object} EndedGroup Jobs that ended together.
+ * @property {string} tube
+ * @property {EndedJob['ended']} ended
+ * @property {string|null} ended_by
+ * @property {number} jobs
+ * @property {boolean} whole False: more of them may be on the next page.
+ * @property {EndedAt} newest
+ * @property {EndedAt} oldest
+ * @property {string} after For the list of the tube, so that it begins with the newest.
+ * @property {TubeMay} may
+ *
+ * @typedef {object} EndedPage
+ * @property {number} tubes How many that keep such jobs were looked at.
+ * @property {boolean} all_tubes
+ * @property {number} looked_at Jobs.
+ * @property {string|null} next
+ * @property {EndedGroup[]} groups
+ *
  * @typedef {object} LifeRow What happened to a job.
  * @property {'put'|'reserved'|'note'|'dead'|'restored'|'ended'|'now'} what
  * @property {string|null} time RFC 3339. Null: not known.
@@ -88,6 +108,7 @@
  * @typedef {object} May
  * @property {boolean} monitor
  * @property {boolean} admin
+ * @property {boolean} inspect Whether any tube may be inspected.
  *
  * @typedef {object} Server
  * @property {string} version

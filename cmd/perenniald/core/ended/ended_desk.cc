@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "engine/types/check.h"
 #include "engine/types/later.h"
@@ -43,6 +44,10 @@ void EndedDesk::list(ConnId conn, const ListJobs& command) {
   add_look(conn, command);
 }
 
+void EndedDesk::list_groups(EndedGroupsQuery&& query, OnGroups done) {
+  add_look(0, Groups{.query = std::move(query), .done = std::move(done)});
+}
+
 void EndedDesk::restore(ConnId conn, const RestoreJob& command) {
   add_change({.conn = conn, .after = 0, .what = command});
 }
@@ -82,7 +87,8 @@ std::vector<EndedRead> EndedDesk::take_reads() {
          under_way_.size() < reads_max) {
     Task task = std::move(looks_only_.front());
     looks_only_.pop_front();
-    if (queue_.is_open(task.conn)) begun.push_back(begin(std::move(task)));
+    const bool is_wanted = task.conn == 0 || queue_.is_open(task.conn);
+    if (is_wanted) begun.push_back(begin(std::move(task)));
   }
   while (may_change()) {
     Task task = std::move(changes_.front());
@@ -101,7 +107,8 @@ EndedRead EndedDesk::begin(Task&& task) {
   return read;
 }
 
-EndedRead EndedDesk::read_of(const Task& task) const {
+// What may be large is moved to the read.
+EndedRead EndedDesk::read_of(Task& task) const {
   if (const auto* const peek = std::get_if<PeekEnded>(&task.what)) {
     return {.ticket = 0, .what = EndedJobRead{.id = peek->id}};
   }
@@ -117,6 +124,9 @@ EndedRead EndedDesk::read_of(const Task& task) const {
                                       .from = list->after,
                                       .newest_first = true,
                                       .jobs_max = list->count.value}};
+  }
+  if (auto* const groups = std::get_if<Groups>(&task.what)) {
+    return {.ticket = 0, .what = std::move(groups->query)};
   }
   if (const auto* const restoring = std::get_if<Restoring>(&task.what)) {
     return {.ticket = 0,
@@ -193,6 +203,11 @@ void EndedDesk::finish(const Task& task, const ListJobs& /*list*/, EndedResult&&
   }
   reply->cursor = is_end || reply->jobs.empty() ? 0 : reply->jobs.back().ended->place;
   queue_.answer(task.conn, std::move(reply), now);
+}
+
+void EndedDesk::finish(const Task& /*task*/, const Groups& groups, EndedResult&& result,
+                       Nanos /*now*/) {
+  groups.done(std::move(std::get<EndedGroupsPage>(result)));
 }
 
 // REQUIRES: its body was found.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -47,6 +48,8 @@ class EndedDesk {
     virtual void answer_body(ConnId conn, const JobReply& reply, Body&& body, Nanos now) = 0;
   };
 
+  using OnGroups = std::function<void(EndedGroupsPage page)>;
+
   // Both outlive this.
   EndedDesk(engine::EngineView engine, Queue& queue) : engine_(engine), queue_(queue) {}
 
@@ -58,6 +61,11 @@ class EndedDesk {
   void list(ConnId conn, const ListJobs& command);
   void restore(ConnId conn, const RestoreJob& command);
   void restore(ConnId conn, const RestoreTube& command, Nanos now);
+
+  // ---- What no command asks.
+  // Reads a page of all tubes. The caller has chosen the tubes, and what of each is kept. `done` is
+  // called from on_read().
+  void list_groups(EndedGroupsQuery&& query, OnGroups done);
 
   // ---- What happened.
   // All tubes that keep ended jobs are to be looked at: at the start, and after new settings.
@@ -96,9 +104,13 @@ class EndedDesk {
     // The tube has had no ended jobs since, so that the places of its next ones begin anew.
     bool is_void = false;
   };
-  using What = std::variant<PeekEnded, ListNotes, ListJobs, RestoreJob, Restoring, Purge>;
+  struct Groups {
+    EndedGroupsQuery query;
+    OnGroups done;
+  };
+  using What = std::variant<PeekEnded, ListNotes, ListJobs, Groups, RestoreJob, Restoring, Purge>;
   struct Task {
-    ConnId conn;       // 0: nobody waits for it.
+    ConnId conn;       // 0: no connection waits for it.
     BatchIndex after;  // Its read begins when this batch is written.
     What what;
   };
@@ -120,7 +132,7 @@ class EndedDesk {
   void add_change(Task&& task);
   bool may_change() const;
   EndedRead begin(Task&& task);
-  EndedRead read_of(const Task& task) const;
+  EndedRead read_of(Task& task) const;
   void schedule(const std::string& tube, Look& look, std::optional<Nanos> due);
   void look_at(const std::string& tube, Nanos now);
   void purge_some(Nanos now);
@@ -129,6 +141,7 @@ class EndedDesk {
   void finish(const Task& task, const PeekEnded& peek, EndedResult&& result, Nanos now);
   void finish(const Task& task, const ListNotes& list, EndedResult&& result, Nanos now);
   void finish(const Task& task, const ListJobs& list, EndedResult&& result, Nanos now);
+  void finish(const Task& task, const Groups& groups, EndedResult&& result, Nanos now);
   void finish(const Task& task, const RestoreJob& restore, EndedResult&& result, Nanos now);
   void finish(const Task& task, const Restoring& restoring, EndedResult&& result, Nanos now);
   void finish(const Task& task, const Purge& purge, EndedResult&& result, Nanos now);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/types/basic.h"
+#include "engine/types/ended_groups.h"
 #include "store/types/ended_found.h"
 
 namespace perennial::core {
@@ -33,10 +34,10 @@ struct EndedPlacesRead {
 // What is to be read about jobs that have ended.
 struct EndedRead {
   uint64_t ticket;  // For EndedDesk::on_read().
-  std::variant<EndedJobRead, EndedPlacesRead, store::EndedQuery> what;
+  std::variant<EndedJobRead, EndedPlacesRead, store::EndedQuery, EndedGroupsQuery> what;
 };
 // What was read, by what was asked for.
-using EndedResult =
-    std::variant<std::optional<store::EndedFound>, std::vector<EndedPlace>, store::EndedPage>;
+using EndedResult = std::variant<std::optional<store::EndedFound>, std::vector<EndedPlace>,
+                                 store::EndedPage, EndedGroupsPage>;
 
 }  // namespace perennial::core

@@ -25,10 +25,11 @@ inline std::unique_ptr<Answer> not_found(std::string_view message) {
   return refuse(Status::NotFound, message);
 }
 
-// What the caller may do with the server as a whole.
+// What the caller may do with the server as a whole, and whether it may inspect any tube.
 inline Json may_json(const Caller& caller) {
   return {{"monitor", caller.may(access::Verb::Monitor)},
-          {"admin", caller.may(access::Verb::Admin)}};
+          {"admin", caller.may(access::Verb::Admin)},
+          {"inspect", caller.may(access::Verb::Inspect)}};
 }
 // What it may do with one tube.
 inline Json may_json(const Caller& caller, std::string_view tube) {

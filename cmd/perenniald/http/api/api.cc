@@ -105,6 +105,9 @@ const Api::Row Api::rows[] = {
     {{"POST", "/api/v1/jobs/{id}/kick", Needs::commands<KickJob>()}, &Api::kick_job},
     {{"POST", "/api/v1/jobs/{id}/bury", Needs::commands<ReserveJob>()}, &Api::bury_job},
     {{"POST", "/api/v1/jobs/{id}/change", Needs::commands<SetJob>()}, &Api::change_job},
+    {{"GET", "/api/v1/ended",
+      Needs::judged("as `list-jobs` of a tube that is named; of all others only those with `inspect` are there")},
+     &Api::ended},
     {{"GET", "/api/v1/ended/{id}", Needs::commands<PeekEnded>()}, &Api::ended_job},
     {{"GET", "/api/v1/ended/{id}/body", Needs::commands<PeekEnded>()}, &Api::ended_body},
     {{"POST", "/api/v1/ended/{id}/restore", Needs::commands<RestoreJob>()}, &Api::restore_job},
@@ -139,7 +142,8 @@ Api::Api(ApiSources& sources)
     : sources_(sources),
       operations_(sources),
       events_([this](const std::string& topic) { return frame(topic); }),
-      searches_(sources) {}
+      searches_(sources),
+      ended_lists_(sources) {}
 
 bool Api::owns(std::string_view path) {
   return path.starts_with(root);

@@ -8,6 +8,7 @@
 
 #include "cmd/perenniald/http/api/body_windows.h"
 #include "cmd/perenniald/http/api/commands.h"
+#include "cmd/perenniald/http/api/ended_list.h"
 #include "cmd/perenniald/http/api/events.h"
 #include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/api/history.h"
@@ -113,6 +114,7 @@ class Api {
   Made life(const Ask& ask);
 
   // ---- ended.cc
+  Made ended(const Ask& ask);
   Made ended_of_tube(const Ask& ask);
   Made ended_job(const Ask& ask);
   Made ended_body(const Ask& ask);
@@ -174,6 +176,7 @@ class Api {
   Events events_;
   History history_;
   Searches searches_;
+  EndedLists ended_lists_;
   BodyWindows body_windows_;
 };
 

@@ -8,6 +8,7 @@
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/api/body_windows.h"
 #include "cmd/perenniald/http/api/commands.h"
+#include "cmd/perenniald/http/api/ended_list.h"
 #include "cmd/perenniald/http/api/ended_view.h"
 #include "cmd/perenniald/http/api/fields.h"
 #include "engine/types/check.h"
@@ -36,6 +37,32 @@ Response refusal_of_ended(const wire::ClientReply& reply) {
 }
 
 }  // namespace
+
+Api::Made Api::ended(const Ask& ask) {
+  Query query(ask.request.query);
+  EndedAsked asked = {.tube = query.text("tube").value_or(""),
+                      .user = query.text("by"),
+                      .limit = query.number("limit", page_default, 1, page_max)};
+  if (const uint64_t seconds = query.number("since_seconds", 0, 1, UINT32_MAX); seconds > 0) {
+    asked.since = sources_.now() - static_cast<Nanos>(seconds) * nanos_per_second;
+  }
+  if (const std::optional<std::string> how = query.text("how")) {
+    const std::optional<EndSet> ends = ends_of(*how);
+    if (!ends) query.add_problem("how must be some of deleted, flushed, expired.");
+    asked.how = ends.value_or(asked.how);
+  }
+  if (const std::optional<std::string> after = query.text("after")) {
+    asked.after = position_of(*after);
+    if (!asked.after) query.add_problem("after must be `next` of the page before.");
+  }
+  if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
+  if (!asked.tube.empty()) {
+    if (!wire::is_tube_name(asked.tube)) return not_found("There is no such tube.");
+    const ListJobs list = {.tube = asked.tube, .states = {.are_ended = true}};
+    if (Made refusal = refused(ask, list)) return refusal;
+  }
+  return ended_lists_.open(ask.caller, std::move(asked));
+}
 
 Api::Made Api::ended_of_tube(const Ask& ask) {
   const std::string& tube = ask.names.front();

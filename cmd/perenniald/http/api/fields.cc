@@ -312,6 +312,16 @@ std::optional<StateSet> states_of(std::string_view text) {
   return states.empty() ? std::nullopt : std::optional(states);
 }
 
+std::optional<EndSet> ends_of(std::string_view text) {
+  EndSet ends;
+  for (const std::string_view name : common::list_items(text)) {
+    const auto* const row = std::ranges::find(job_end_rows, name, &JobEndRow::name);
+    if (row == job_end_rows.end()) return std::nullopt;
+    ends.add(row->how);
+  }
+  return ends == EndSet() ? std::nullopt : std::optional(ends);
+}
+
 std::vector<std::string> names_of(StateSet states) {
   std::vector<std::string> names;
   for (const JobState state : all_states) {

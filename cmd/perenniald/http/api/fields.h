@@ -103,6 +103,8 @@ class Query {
 std::optional<uint64_t> number_of(std::string_view text, uint64_t max);
 // "ready,buried".
 std::optional<StateSet> states_of(std::string_view text);
+// "deleted,flushed".
+std::optional<EndSet> ends_of(std::string_view text);
 std::vector<std::string> names_of(StateSet states);
 std::vector<std::string> names_of(EndSet ends);
 

@@ -13,6 +13,7 @@
 #include "cmd/perenniald/http/metrics.h"
 #include "cmd/perenniald/http/queue_client.h"
 #include "cmd/perenniald/http/sign_in.h"
+#include "engine/types/ended_groups.h"
 
 namespace perennial::http {
 
@@ -47,6 +48,9 @@ class ApiSources : public MetricSources {
   virtual void find_in_bodies(std::vector<JobId> jobs,
                               std::function<bool(std::string_view body)> is_wanted,
                               std::function<void(std::vector<JobId> found)> done) = 0;
+  // Reads a page of the jobs that have ended in these tubes. `done` is called later, on the loop.
+  virtual void list_ended(EndedGroupsQuery query,
+                          std::function<void(EndedGroupsPage page)> done) = 0;
   virtual std::string configuration() = 0;  // The settings in force, as YAML, without secrets.
   virtual const AuditLines& audit_lines() = 0;
   // Writes a line of the audit, for what no command of the queue does.

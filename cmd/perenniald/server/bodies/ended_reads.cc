@@ -23,6 +23,10 @@ struct Read {
     auto page = store.read_ended(query);
     return page.ok() ? Result(core::EndedResult(page.take())) : page.take_status();
   }
+  Result<core::EndedResult> operator()(const EndedGroupsQuery& query) const {
+    auto page = store.read_ended_groups(query);
+    return page.ok() ? Result(core::EndedResult(page.take())) : page.take_status();
+  }
   Result<core::EndedResult> operator()(const core::EndedPlacesRead& read) const {
     const auto rows = store.read_ended_order(read.tube, read.first, read.count);
     if (!rows.ok()) return rows.status();

@@ -1,9 +1,12 @@
 // What a client learns of jobs that have ended is never behind what it has learned before.
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "engine/types/ended_groups.h"
 #include "tests/support/core_harness.h"
 
 namespace perennial::core {
@@ -62,6 +65,50 @@ TEST(EndedRestores, GiveAJobToOneOfTwoClients) {
   server.commit();
   EXPECT_EQ(server.receive(a), "INSERTED 3\r\nDELETED\r\nINSERTED 4\r\n");
   EXPECT_EQ(server.receive(b), "NOT_FOUND\r\n");
+}
+
+class EndedLists : public testing::Test {
+ protected:
+  EndedLists() : a_(server_.open()) {
+    server_.send(a_, "set-tube default keep:60\r\nput 0 0 60 1\r\nx\r\nput 0 0 60 1\r\ny\r\n");
+    server_.send(a_, "delete 1\r\n");
+    server_.receive(a_);
+  }
+  void ask() {
+    const engine::EngineView engine = server_.core().engine().view();
+    server_.core().list_ended_groups(
+        {.tubes = {kept_of("default", engine.settings_of("default"), engine.ended_span("default"),
+                           server_.now())},
+         .groups_max = 10,
+         .jobs_max = 10},
+        [this](EndedGroupsPage page) { pages_.push_back(std::move(page)); });
+    server_.pump();
+  }
+
+  CoreHarness server_;
+  ConnId a_;
+  std::vector<EndedGroupsPage> pages_;
+};
+
+TEST_F(EndedLists, HaveWhatHasEndedAsOneGroup) {
+  server_.send(a_, "delete 2\r\n");
+  ask();
+  ASSERT_EQ(pages_.size(), 1u);
+  ASSERT_EQ(pages_[0].groups.size(), 1u);
+  EXPECT_EQ(pages_[0].groups[0].jobs, 2u);
+  EXPECT_EQ(pages_[0].groups[0].newest.job, 2u);
+  EXPECT_FALSE(pages_[0].next);
+}
+
+// They wait for the batch in which it comes back, as other looks do.
+TEST_F(EndedLists, DoNotShowAJobThatHasComeBack) {
+  server_.set_committing(false);
+  server_.send(a_, "restore-job 1\r\n");
+  ask();
+  EXPECT_TRUE(pages_.empty());
+  server_.commit();
+  ASSERT_EQ(pages_.size(), 1u);
+  EXPECT_TRUE(pages_[0].groups.empty());
 }
 
 // The page that a purge reads is full of jobs that ended after it was asked for. They are for the

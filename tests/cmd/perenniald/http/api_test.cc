@@ -704,6 +704,119 @@ TEST_F(EndedApiTest, ListsWhatHasEndedTheLastOneFirst) {
   EXPECT_EQ(ids_of(get_from("/api/v1/tubes/mail/jobs").json()).size(), 0u);
 }
 
+TEST_F(EndedApiTest, ListsWhatHasEndedInAllTubesInGroups) {
+  speak("set-tube news keep-max:2\r\nuse news\r\nput 0 0 60 1\r\nf\r\ndelete 6\r\n");
+  const json all = get_from("/api/v1/ended").json();
+  EXPECT_EQ(all["tubes"], 2);
+  EXPECT_EQ(all["all_tubes"], true);
+  EXPECT_EQ(all["looked_at"], 5);
+  EXPECT_EQ(all["next"], nullptr);
+  const auto told = [](const json& page) {
+    std::vector<std::string> lines;
+    for (const json& group : page["groups"]) {
+      lines.push_back(fmt::format("{} {} {}", group["tube"].get<std::string>(),
+                                  group["ended"].get<std::string>(), group["jobs"].get<int>()));
+    }
+    return lines;
+  };
+  EXPECT_THAT(told(all), ElementsAre("mail deleted 1", "news deleted 1", "mail flushed 3"));
+  json flush = all["groups"][2];
+  EXPECT_EQ(flush["may"]["manage"], true);
+  flush.erase("may");
+  EXPECT_EQ(
+      flush,
+      (json{{"tube", "mail"},
+            {"ended", "flushed"},
+            {"ended_by", nullptr},
+            {"jobs", 3},
+            {"whole", true},
+            {"newest",
+             {{"id", "3"}, {"ended_at", "2023-11-14T22:13:20.000Z"}, {"ended_age_seconds", 1}}},
+            {"oldest",
+             {{"id", "1"}, {"ended_at", "2023-11-14T22:13:20.000Z"}, {"ended_age_seconds", 1}}},
+            {"after", "4"}}));
+  // The page of its tube begins with the newest of the group.
+  EXPECT_THAT(ids_of(get_from("/api/v1/tubes/mail/ended?after=4").json()),
+              ElementsAre("3", "2", "1"));
+  EXPECT_THAT(told(get_from("/api/v1/ended?how=flushed,expired").json()),
+              ElementsAre("mail flushed 3"));
+  EXPECT_THAT(told(get_from("/api/v1/ended?tube=news").json()), ElementsAre("news deleted 1"));
+  EXPECT_THAT(told(get_from("/api/v1/ended?by=ann").json()), IsEmpty());
+  EXPECT_THAT(told(get_from("/api/v1/ended?since_seconds=1").json()),
+              ElementsAre("mail deleted 1", "news deleted 1", "mail flushed 3"));
+  harness_.advance(nanos_per_second);
+  EXPECT_THAT(told(get_from("/api/v1/ended?since_seconds=1").json()),
+              ElementsAre("mail deleted 1", "news deleted 1"));
+  const json first = get_from("/api/v1/ended?limit=1").json();
+  EXPECT_THAT(told(first), ElementsAre("mail deleted 1"));
+  EXPECT_EQ(first["groups"][0]["whole"], false);  // Another job may have been deleted before it.
+  const json second =
+      get_from("/api/v1/ended?limit=2&after=" + first["next"].get<std::string>()).json();
+  EXPECT_THAT(told(second), ElementsAre("news deleted 1", "mail flushed 3"));
+  EXPECT_EQ(second["next"], nullptr);
+  for (const char* const query :
+       {"how=gone", "how=", "limit=0", "limit=1001", "after=x", "after=1-0-mail", "after=1-1-a%20b",
+        "after=-1-1-mail", "since_seconds=0", "state=ready"}) {
+    EXPECT_EQ(get_from(fmt::format("/api/v1/ended?{}", query)).status, 400u) << query;
+  }
+  EXPECT_EQ(get_from("/api/v1/ended?tube=a%20b").status, 404u);
+  EXPECT_EQ(get_from("/api/v1/ended?tube=none").json()["tubes"], 0);
+}
+
+TEST_F(EndedApiTest, ListsNothingThatIsKeptNoLonger) {
+  harness_.advance(59 * nanos_per_second);
+  const json left = get_from("/api/v1/ended").json();
+  ASSERT_EQ(left["groups"].size(), 1u);
+  EXPECT_EQ(left["groups"][0]["ended"], "deleted");
+  harness_.advance(nanos_per_second);
+  EXPECT_EQ(get_from("/api/v1/ended").json()["groups"].size(), 0u);
+  harness_.advance(nanos_per_second * 10);
+  EXPECT_EQ(get_from("/api/v1/ended").json()["tubes"], 0);
+}
+
+// The tubes are chosen in steps, and one list is read at a time.
+TEST_F(EndedApiTest, ListsAreMadeOneAfterTheOther) {
+  std::string lines;
+  for (int i = 0; i < 1'200; ++i) {
+    lines += fmt::format("set-tube t{0} keep:60\r\nput 0 0 60 1 tube:t{0}\r\nx\r\ndelete {1}\r\n",
+                         i, i + 6);
+  }
+  speak(lines);
+  const json page = get_from("/api/v1/ended?limit=1000").json();
+  EXPECT_EQ(page["tubes"], 1'201);
+  EXPECT_EQ(page["groups"].size(), 1'000u);
+  EXPECT_GT(steps(), 20);
+  harness_.set_committing(false);
+  speak("put 0 0 60 1 tube:mail\r\nx\r\ndelete 1206\r\n");  // What is read waits for it.
+  lists_ = 0;
+  const std::string asked = get("/api/v1/ended?tube=mail");
+  const auto first = open(asked);
+  auto second = open(asked);
+  const auto third = open(asked);
+  for (Answer* const each : {first.get(), second.get(), third.get()}) EXPECT_FALSE(run(*each));
+  EXPECT_EQ(lists_, 1u);
+  second.reset();
+  harness_.set_committing(true);
+  harness_.commit();
+  EXPECT_TRUE(run(*first));
+  EXPECT_TRUE(run(*third));
+  EXPECT_EQ(lists_, 2u);
+  // One whose client leaves while it is read gives its turn to the next.
+  harness_.set_committing(false);
+  speak("put 0 0 60 1 tube:mail\r\nx\r\ndelete 1207\r\n");
+  auto fourth = open(asked);
+  const auto fifth = open(asked);
+  EXPECT_FALSE(run(*fourth));
+  EXPECT_FALSE(run(*fifth));
+  fourth.reset();
+  EXPECT_FALSE(run(*fifth));
+  EXPECT_EQ(lists_, 3u);
+  harness_.set_committing(true);
+  harness_.commit();
+  EXPECT_TRUE(run(*fifth));
+  EXPECT_EQ(lists_, 4u);
+}
+
 TEST_F(EndedApiTest, ShowsOneWithItsBodyAndNotes) {
   const json job = get_from("/api/v1/ended/1").json();
   EXPECT_EQ(job["tries"], 4);

@@ -59,6 +59,7 @@ class Port : public testing::Test {
   AuditLines audit_lines_;
   std::vector<FileRead> files_;  // What a reload reads.
   std::vector<size_t> reads_;    // How many bodies were given to the pool at once.
+  size_t lists_ = 0;             // How many lists of ended jobs were read.
   std::string address_ = "127.0.0.1:4711";
   QueueClients queue_;
   SignIns sign_ins_;
@@ -104,6 +105,10 @@ class Port : public testing::Test {
     bool close_connection(ConnId conn) override { return core().close_connection(conn); }
     void find_in_bodies(std::vector<JobId> jobs, std::function<bool(std::string_view)> is_wanted,
                         std::function<void(std::vector<JobId>)> done) override;
+    void list_ended(EndedGroupsQuery query, std::function<void(EndedGroupsPage)> done) override {
+      ++port_.lists_;
+      core().list_ended_groups(std::move(query), std::move(done));
+    }
     std::string configuration() override { return "listen: []\n"; }
     const AuditLines& audit_lines() override { return port_.audit_lines_; }
     void audit(const access::AuditEvent& event) override { port_.audit_lines_.add(event, now()); }

@@ -205,6 +205,12 @@ std::vector<Row> written_requests() {
        .on_tube = {Verb::Manage},
        .body = R"({"action":"restore","tube":"t"})",
        .like = "restore-tube t\r\n"},
+      // What may not be inspected is not there, and counts for nothing.
+      {.name = "GET /api/v1/ended", .ask = "/api/v1/ended", .on_tube = {Verb::Inspect}},
+      {.name = "GET /api/v1/ended",
+       .ask = "/api/v1/ended?tube=t",
+       .on_tube = {Verb::Inspect},
+       .like = "list-jobs t state:ended\r\n"},
       {.name = "POST /api/v1/ended/{id}/restore",
        .ask = "/api/v1/ended/{id}/restore",
        .on_tube = {Verb::Manage},

@@ -7,7 +7,7 @@ import {use_topic} from '../live.js';
 import {Heading} from '../parts.js';
 import {count} from '../format.js';
 import {query} from '../api.js';
-import {job_states} from './tube.js';
+import {job_states} from '../router.js';
 
 /** @param {{route: import('../router.js').Route}} props */
 export function Jobs({route}) {

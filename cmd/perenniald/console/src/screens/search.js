@@ -9,9 +9,8 @@ import {StateBadge} from '../icon.js';
 import {JobTable} from '../job_list.js';
 import {on_refresh} from '../live.js';
 import {Heading, Problem} from '../parts.js';
-import {go} from '../router.js';
+import {go, job_states} from '../router.js';
 import {Search, tries_max} from '../search.js';
-import {job_states} from './tube.js';
 
 /** @typedef {import('../search.js').Asked} Asked */
 

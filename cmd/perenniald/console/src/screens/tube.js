@@ -12,15 +12,13 @@ import {Badge, Icon} from '../icon.js';
 import {JobList} from '../job_list.js';
 import {refresh, use_poll, use_topic} from '../live.js';
 import {Facts, Heading, Oldest, PausedBadge, Problem, TubeLink, age_kind} from '../parts.js';
-import {tube_href} from '../router.js';
+import {job_states, tube_href} from '../router.js';
 import {EndedList} from './ended.js';
 import {ask_pause, resume} from './tubes.js';
 
 /** @typedef {import('../types.js').Tube} Tube @typedef {import('../types.js').JobState} JobState */
 
 const samples_max = 600;
-/** @type {JobState[]} */
-export const job_states = ['ready', 'reserved', 'delayed', 'buried'];
 
 /** @param {{name: string, state: string, route: import('../router.js').Route}} props */
 export function TubeScreen({name, state, route}) {
