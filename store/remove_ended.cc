@@ -71,7 +71,7 @@ class Store::Impl::EndedRemoval {
     if (!is_damaged_) return {};
     for (const JobEffect& job : batch_.jobs()) {
       if (!job.ended) continue;
-      if (Status done = make_room_for(*job.ended); !done.ok()) return done;
+      if (Status done = clear_place_for(*job.ended); !done.ok()) return done;
     }
     return {};
   }
@@ -137,7 +137,7 @@ class Store::Impl::EndedRemoval {
   }
 
   // A row whose deletion was in a damaged block may be back in the place that the job takes.
-  Status make_room_for(const EndedJob& job) {
+  Status clear_place_for(const EndedJob& job) {
     if (removed_[job.tube].contains(job.place)) return {};
     const Result<std::vector<PlaceFound>> found =
         impl_.read_ended(nullptr, [&](EndedAccess& access) {

@@ -199,7 +199,7 @@ Subcommand list_command() {
       .examples =
           "  perennial list mail\n"
           "  perennial list mail --state buried,delayed --limit 0\n"
-          "  # What was deleted, flushed or has expired today:\n"
+          "  # What was deleted, flushed or has expired, and is kept:\n"
           "  perennial list mail --state ended\n"
           "  # Why did they fail?\n"
           "  perennial list mail --state buried --wide\n"
@@ -210,19 +210,21 @@ Subcommand list_command() {
           "  # Delete the buried jobs with large bodies:\n"
           "  perennial list mail --state buried --limit 0 --json |\n"
           "    jq '.jobs[] | select(.bytes > 10000).id' | xargs perennial delete --yes\n",
-      .flags =
-          with_server_flags(options->server,
-                            {
-                                {"TUBE", "TUBE", "The tube; '*': all tubes", &options->tube, true},
-                                server_flag(options->server),
-                                option_flag("state", "Only jobs in these states", options->states),
-                                option_flag("match", "Only jobs in these ranges", options->match),
-                                {"--idp", "KEY", "Only the job that has this key", &options->key},
-                                {"--after", "ID", "Only jobs with higher ids", &options->after},
-                                {"--limit", "N", "At most so many jobs; 0: all", &options->limit},
-                                {"--wide", "", "With the newest note of each", &options->wide},
-                                {"--json", "", "As JSON", &options->json},
-                            }),
+      .flags = with_server_flags(
+          options->server,
+          {
+              {"TUBE", "TUBE", "The tube; '*': all tubes", &options->tube, true},
+              server_flag(options->server),
+              option_flag("state", "Only jobs in these states", options->states),
+              option_flag("match", "Only jobs in these ranges", options->match),
+              {"--idp", "KEY", "Only the job that has this key", &options->key},
+              {"--after", "ID",
+               "Only jobs with higher ids; with --state ended what is behind this cursor",
+               &options->after},
+              {"--limit", "N", "At most so many jobs; 0: all", &options->limit},
+              {"--wide", "", "With the newest note of each", &options->wide},
+              {"--json", "", "As JSON", &options->json},
+          }),
       .run = [options] { return list(*options); },
   };
 }

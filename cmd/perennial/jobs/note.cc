@@ -79,7 +79,7 @@ Subcommand note_command() {
           "user who wrote it; 'perennial peek ID' shows them, and 'perennial list TUBE --wide' the "
           "first and the last line of the newest. 'perennial work' writes one for each command "
           "that fails. A note has at most 4,096 bytes. It goes with the job to other tubes and "
-          "into dumps, and is gone when the job is deleted. A beanstalkd has no such command.",
+          "into dumps, and is gone with the job. A beanstalkd has no such command.",
       .examples =
           "  perennial note 4711 'the address was wrong, asked sales'\n"
           "  tail -n 20 import.log | perennial note 4711 -\n",

@@ -75,7 +75,12 @@ Status not_there(const PeekOptions& options) {
     return {StatusCode::NotFound,
             fmt::format("there is no ended job {}, or it is kept no longer", *options.ended)};
   }
-  if (options.id) return {StatusCode::NotFound, fmt::format("there is no job {}", *options.id)};
+  if (options.id) {
+    return {StatusCode::NotFound,
+            fmt::format("there is no job {0}; if it has ended, and its tube keeps such jobs, "
+                        "'perennial peek --ended {0}' shows it",
+                        *options.id)};
+  }
   const char* const state = options.ready      ? "ready"
                             : options.delayed  ? "delayed"
                             : options.reserved ? "reserved"

@@ -33,8 +33,14 @@ std::string not_restored(const wire::ClientReply& reply) {
     return fmt::format("job {} has its key ({})", reply.number,
                        reply.text.empty() ? "deleted" : reply.text);
   }
-  if (reply.is(Word::Draining)) return "DRAINING: no puts are accepted";
-  if (reply.is(Word::OutOfMemory)) return "OUT_OF_MEMORY: there is no space for a further job";
+  if (reply.is(Word::Draining)) {
+    return "DRAINING: the server or the tube takes no jobs ('perennial undrain', 'perennial set "
+           "tube TUBE --drain no')";
+  }
+  if (reply.is(Word::OutOfMemory)) {
+    return "OUT_OF_MEMORY: there is no space for a further job: a limit of jobs, keys, tubes or "
+           "memory is reached, or the disk is nearly full ('perennial stats')";
+  }
   if (reply.is(Word::InternalError)) return "its body is damaged";
   return wire::describe(reply);
 }
@@ -47,24 +53,30 @@ Status restore_jobs(const RestoreJobOptions& options) {
   Status known = require_extensions(*server, ExtensionSet().with(Extension::Ended));
   if (!known.ok()) return known;
   auto restored = nlohmann::ordered_json::array();
-  auto failed = nlohmann::ordered_json::array();
+  auto errors = nlohmann::ordered_json::array();
   for (const JobId id : *ids) {
     const Result<wire::ClientReply> reply = server->ask(RestoreJob{id});
     if (!reply.ok()) return reply.status();
     const bool is_done = reply->is(Word::Inserted) && reply->text.empty();
     if (is_done && !options.json) fmt::print("restored {} as {}\n", id, reply->number);
     if (is_done) {
-      restored.push_back({{"id", id}, {"as", reply->number}});
+      restored.push_back({{"id", json_id(id)}, {"as", json_id(reply->number)}});
     } else {
       if (!options.json) complain("restore-job", fmt::format("{}: {}", id, not_restored(*reply)));
-      failed.push_back({{"id", id}, {"error", not_restored(*reply)}});
+      errors.push_back({{"id", json_id(id)}, {"message", not_restored(*reply)}});
     }
   }
-  if (options.json) print_result({{"restored", restored}, {"failed", failed}});
-  if (failed.empty()) return {};
+  const size_t failed = errors.size();
+  if (options.json) {
+    print_result({{"restored", std::move(restored)}, {"errors", std::move(errors)}});
+  }
+  if (failed == 0) return {};
   return {StatusCode::NotFound,
-          fmt::format("{} of {} jobs were not restored", failed.size(), ids->size())};
+          fmt::format("{} of {} jobs were not restored", failed, ids->size())};
 }
+
+// How many are looked at behind a restore for what it has left.
+constexpr uint64_t left_looked_at_max = 10'000;
 
 struct RestoreTubeOptions {
   ServerAddress server = {};
@@ -75,10 +87,14 @@ struct RestoreTubeOptions {
   Consent consent = {};
 };
 
-// How many it would be, as far as one can say: some may have gone, or lost their key, by then.
-Result<uint64_t> count_ended(ServerConnection& server, const RestoreTube& command) {
+// How many it would be, as far as one can say: some may have gone, or lost their key, by then. No
+// more than `looked_at_max` are looked at.
+Result<uint64_t> count_ended(ServerConnection& server, const RestoreTube& command,
+                             uint64_t looked_at_max = UINT64_MAX) {
   uint64_t count = 0;
+  uint64_t looked_at = 0;
   Status read = each_ended(server, command.tube, [&](const StatsReply& job) {
+    if (++looked_at > looked_at_max) return false;
     const uint64_t since = static_cast<uint64_t>(command.since.nanos / nanos_per_second);
     if (since > 0 && job.count("ended-age") > since) return false;
     const std::string_view how = job.text("ended").value_or("");
@@ -128,12 +144,23 @@ Status restore_tube(const RestoreTubeOptions& options) {
                                         not_restored(*reply))};
   }
   if (!reply->is(Word::Restored)) return unexpected(*reply, "restore-tube");
+  // The server passes over those that it cannot put back. They are among the newest.
+  const Result<uint64_t> left = count_ended(*server, command, left_looked_at_max);
+  if (!left.ok()) return left.status();
   if (options.consent.json) {
-    print_result({{"tube", options.tube}, {"restored", reply->number}});
+    print_result({{"tube", options.tube}, {"restored", reply->number}, {"left", *left}});
+  } else if (reply->number == 0 && *left == 0) {
+    fmt::print("nothing to do: the tube '{}' at {} keeps no such jobs\n", options.tube,
+               server->address());
   } else {
-    fmt::print("{}: restored {} jobs\n", options.tube, reply->number);
+    fmt::print("{}: restored {}\n", options.tube, count_text(reply->number, "job"));
   }
-  return {};
+  if (*left == 0) return {};
+  return {StatusCode::NotFound,
+          fmt::format("{} that fit stay as they were: another job has their key, or their body is "
+                      "damaged. 'perennial list {} --state ended' shows them, and 'perennial "
+                      "restore-job' says why",
+                      count_text(*left, "ended job"), options.tube)};
 }
 
 }  // namespace
@@ -176,7 +203,9 @@ Subcommand restore_tube_command() {
           "length, and --match what it takes in 'perennial flush'.\n\n"
           "It asks before, with the number of jobs; a script gives --yes. Millions of jobs take a "
           "while, in which the server serves others. If it ends before, run it again: what is back "
-          "is not put back twice.",
+          "is not put back twice.\n\n"
+          "A job whose key another one has by now, or whose body is damaged, stays as it was. It "
+          "is counted, and the exit code is then 1.",
       .examples =
           "  perennial restore-tube mail --since 10m\n"
           "  # What was deleted by mistake, or has expired:\n"

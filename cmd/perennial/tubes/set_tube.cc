@@ -82,7 +82,9 @@ Subcommand set_tube_command() {
           "away what was set here. 'perennial stats --tube TUBE' shows what is in force.\n\n"
           "A time is written as '90s', '15m', '1h30m', '2d' or '250ms'; a number alone is seconds. "
           "A "
-          "beanstalkd has no such command.",
+          "beanstalkd has no such command.\n\n"
+          "The first tube with --keep or --keep-max gives the data directory a format that version "
+          "1.0 does not read. '--keep -' removes what was kept.",
       .examples =
           "  perennial set tube mail --tries 5 --backoff 10s:10m --dead mail-dead\n"
           "  # At most 20 at once, and ten a second:\n"

@@ -49,7 +49,8 @@ Status parse(const MapEntry& entry, TubeDefaults& defaults) {
   if (set == nullptr) {
     return bad_value(
         fmt::format("'{}' are not settings of a tube: tries, backoff, dead, expire, "
-                    "reserved, rate, drain, each with a value as in set-tube",
+                    "reserved, rate, drain, keep, keep-max, each with a value as in set-tube: "
+                    "a time is a number of seconds, or of milliseconds with ms",
                     options.empty() ? options : options.substr(1)));
   }
   defaults.pattern = entry.name;

@@ -293,8 +293,8 @@ class Core : private EndedDesk::Queue {
   // -- EndedDesk::Queue
   Reply restore(engine::Restore&& job, Body&& body, Nanos now) override;
   void end(engine::EndedOver&& over, Nanos now) override;
-  bool may_inspect(ConnId conn, std::string_view tube) const override;
-  bool may_manage(ConnId conn, std::string_view tube) const override;
+  bool allows(ConnId conn, access::Verb verb, std::string_view tube, const Command& command,
+              Nanos now) override;
   bool is_open(ConnId conn) const override { return find(conn) != nullptr; }
   void answer(ConnId conn, const Reply& reply, Nanos now) override;
   void answer_body(ConnId conn, const JobReply& reply, Body&& body, Nanos now) override;

@@ -76,18 +76,20 @@ void Core::end(engine::EndedOver&& over, Nanos now) {
   apply({.now = now, .accepts_puts = admission_.accepts_any(), .event = std::move(over)});
 }
 
-bool Core::may_inspect(ConnId id, std::string_view tube) const {
+// What is allowed is in the audit already where it is a command of operators on a tube; that of a
+// job is known only here.
+bool Core::allows(ConnId id, access::Verb verb, std::string_view tube, const Command& command,
+                  Nanos now) {
   const BeanstalkSession* const conn = find(id);
   if (conn == nullptr || !conn->access) return conn != nullptr;
-  return conn->access->user != nullptr &&
-         conn->access->user->verbs_on(tube).holds(access::Verb::Inspect);
-}
-
-bool Core::may_manage(ConnId id, std::string_view tube) const {
-  const BeanstalkSession* const conn = find(id);
-  if (conn == nullptr || !conn->access) return conn != nullptr;
-  return conn->access->user != nullptr &&
-         conn->access->user->verbs_on(tube).holds(access::Verb::Manage);
+  const access::User* const user = conn->access->user;
+  const bool is_allowed = user != nullptr && user->verbs_on(tube).holds(verb);
+  if (!is_allowed) {
+    gate_.audit_refused(audit_event(*conn, command), now);
+  } else if (std::holds_alternative<RestoreJob>(command)) {
+    gate_.audit(audit_event(*conn, command));
+  }
+  return is_allowed;
 }
 
 void Core::answer(ConnId id, const Reply& reply, Nanos now) {

@@ -104,7 +104,11 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
       access::judge(*conn.access->user, conn.id, command, engine_.view());
   if (judgement.verdict == access::Verdict::Allowed) {
     conn.access->lists_all_tubes = std::holds_alternative<ListTubes>(command);
-    if (access::is_of_operator(command)) gate_.audit(audit_event(conn, command));
+    // Which job that has ended a client may put back is known when it is read.
+    const bool is_judged_later = std::holds_alternative<RestoreJob>(command);
+    if (access::is_of_operator(command) && !is_judged_later) {
+      gate_.audit(audit_event(conn, command));
+    }
     return true;
   }
   gate_.audit_refused(audit_event(conn, command), caught_up_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/types/transition.h"
@@ -17,8 +18,9 @@ struct ClockBounds {
 
 // Compares the wall clock of a start with the time of the newest batch, and counts what ends
 // between the two. A clock that is set wrong ends expiries, keys and delays that have years to go,
-// and what has ended cannot be taken back. So a start with a clock that is too far ahead is
-// refused, unless nothing would end or an operator has accepted it.
+// and removes the jobs that ended and are kept; and what is over cannot be taken back. So a start
+// with a clock that is too far ahead is refused, unless nothing would end or an operator has
+// accepted it.
 //
 // A clock that is behind does no harm at once: time goes on from the newest batch. But until the
 // clock has caught up, the time without a server does not count.
@@ -33,6 +35,8 @@ class ClockCheck {
   void job(const JobRow& row);
   void key(const KeyStored& key);
   void pause(const TubePaused& pause);
+  // So many ended jobs of a tube, which keeps them for this time; none: for any time.
+  void ended(uint64_t jobs, std::optional<Nanos> keep);
 
   enum class Verdict : uint8_t { Fits, Behind, Ahead, Refused };
   Verdict verdict(const ClockBounds& bounds) const;
@@ -53,6 +57,7 @@ class ClockCheck {
   uint64_t keys_ = 0;
   uint64_t delays_ = 0;
   uint64_t pauses_ = 0;
+  uint64_t ended_ = 0;
 };
 
 // The time of day in UTC, to the second: 2026-11-25T15:04:05Z.

@@ -1,8 +1,10 @@
 #include "cmd/perenniald/server/startup.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -120,13 +122,19 @@ Result<std::unique_ptr<store::Store>> Startup::open(const store::Options& option
 Status Startup::review(Nanos newest, const std::function<Status(const store::LoadSink&)>& load) {
   ClockCheck check(newest, time(false));
   if (!check.needs_rows(bounds_)) return {};
+  std::map<std::string, TubeSettings> set;
+  std::vector<std::pair<std::string, EndedSpan>> ended;
   Status read = load({.tube = [](TubeId, std::string_view) { return Status(); },
                       .pause =
                           [&](const TubePaused& pause) {
                             check.pause(pause);
                             return Status();
                           },
-                      .settings = [](const SettingsStored&) { return Status(); },
+                      .settings =
+                          [&](const SettingsStored& stored) {
+                            set[stored.tube] = stored.settings;
+                            return Status();
+                          },
                       .job =
                           [&](const JobRow& row) {
                             check.job(row);
@@ -136,7 +144,17 @@ Status Startup::review(Nanos newest, const std::function<Status(const store::Loa
                           [&](const KeyStored& key) {
                             check.key(key);
                             return Status();
+                          },
+                      .ended =
+                          [&](const std::string& tube, const EndedSpan& span) {
+                            ended.emplace_back(tube, span);
+                            return Status();
                           }});
+  for (const auto& [tube, span] : ended) {
+    // The engine has only the defaults yet.
+    const std::optional<Nanos> keep = set[tube].keep;
+    check.ended(span.next - span.first, keep ? keep : engine_.view().settings_of(tube).keep);
+  }
   if (!read.ok() || check.verdict(bounds_) != ClockCheck::Verdict::Refused) return read;
   failure_ = clock_failure(check, bounds_);
   return {StatusCode::InvalidArgument, failure_->message};
@@ -167,7 +185,9 @@ Status Startup::load(store::Store& store, ClockCheck& check) {
     return engine_.restore_pause(pause, now);
   };
   sink.settings = [&](const SettingsStored& stored) { return engine_.restore_settings(stored); };
+  std::vector<std::pair<std::string, EndedSpan>> ended;
   sink.ended = [&](const std::string& tube, const EndedSpan& span) {
+    ended.emplace_back(tube, span);
     return engine_.restore_ended(tube, span);
   };
   sink.job = [&](const JobRow& row) {
@@ -178,7 +198,11 @@ Status Startup::load(store::Store& store, ClockCheck& check) {
     check.key(key);
     return engine_.restore_key(key, now);
   };
-  return store.load(sink);
+  Status loaded = store.load(sink);
+  for (const auto& [tube, span] : ended) {
+    check.ended(span.next - span.first, engine_.view().settings_of(tube).keep);
+  }
+  return loaded;
 }
 
 bool Startup::accept(const ClockCheck& check) {

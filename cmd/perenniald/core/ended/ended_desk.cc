@@ -166,7 +166,8 @@ bool EndedDesk::is_kept(const EndedJob& job, Nanos now) const {
 
 void EndedDesk::finish(const Task& task, const PeekEnded& peek, EndedResult&& result, Nanos now) {
   auto& found = std::get<std::optional<store::EndedFound>>(result);
-  if (!found || !is_kept(found->job, now) || !queue_.may_inspect(task.conn, found->job.tube)) {
+  if (!found || !is_kept(found->job, now) ||
+      !queue_.allows(task.conn, access::Verb::Inspect, found->job.tube, peek, now)) {
     return queue_.answer(task.conn, Word::NotFound, now);
   }
   if (!found->body) return queue_.answer(task.conn, Word::InternalError, now);
@@ -178,10 +179,10 @@ void EndedDesk::finish(const Task& task, const PeekEnded& peek, EndedResult&& re
   queue_.answer_body(task.conn, reply, std::move(*found->body), now);
 }
 
-void EndedDesk::finish(const Task& task, const ListNotes& /*list*/, EndedResult&& result,
-                       Nanos now) {
+void EndedDesk::finish(const Task& task, const ListNotes& asked, EndedResult&& result, Nanos now) {
   auto& found = std::get<std::optional<store::EndedFound>>(result);
-  if (!found || !is_kept(found->job, now) || !queue_.may_inspect(task.conn, found->job.tube)) {
+  if (!found || !is_kept(found->job, now) ||
+      !queue_.allows(task.conn, access::Verb::Inspect, found->job.tube, asked, now)) {
     return queue_.answer(task.conn, Word::NotFound, now);
   }
   auto list = std::make_unique<NoteList>();
@@ -219,10 +220,11 @@ Reply EndedDesk::put_back(store::EndedFound&& found, Nanos now) {
   return reply;
 }
 
-void EndedDesk::finish(const Task& task, const RestoreJob& /*restore*/, EndedResult&& result,
+void EndedDesk::finish(const Task& task, const RestoreJob& restore, EndedResult&& result,
                        Nanos now) {
   auto& found = std::get<std::optional<store::EndedFound>>(result);
-  if (!found || !is_kept(found->job, now) || !queue_.may_manage(task.conn, found->job.tube)) {
+  if (!found || !is_kept(found->job, now) ||
+      !queue_.allows(task.conn, access::Verb::Manage, found->job.tube, restore, now)) {
     return queue_.answer(task.conn, Word::NotFound, now);
   }
   if (!found->body) return queue_.answer(task.conn, Word::InternalError, now);
@@ -235,7 +237,7 @@ void EndedDesk::finish(const Task& task, const Restoring& restoring, EndedResult
   auto& page = std::get<store::EndedPage>(result);
   const RestoreTube& command = restoring.command;
   Restoring next = restoring;
-  if (!queue_.may_manage(task.conn, command.tube)) {
+  if (!queue_.allows(task.conn, access::Verb::Manage, command.tube, command, now)) {
     return queue_.answer(task.conn, Word::Forbidden, now);
   }
   for (store::EndedFound& found : page.jobs) {

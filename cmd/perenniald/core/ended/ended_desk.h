@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "cmd/perenniald/access/users.h"
 #include "cmd/perenniald/core/ended/ended_read.h"
 #include "engine/types/body.h"
 #include "engine/types/command.h"
@@ -39,9 +40,10 @@ class EndedDesk {
     // Puts the job back. Returns what became of it: Output::restored.
     virtual Reply restore(engine::Restore&& job, Body&& body, Nanos now) = 0;
     virtual void end(engine::EndedOver&& over, Nanos now) = 0;
-    // Whether the client may see (or change) jobs of this tube. False also if it is gone.
-    virtual bool may_inspect(ConnId conn, std::string_view tube) const = 0;
-    virtual bool may_manage(ConnId conn, std::string_view tube) const = 0;
+    // Whether the client may give this command, which needs the verb, on this tube: only what was
+    // read says which tube that is. False also if the client is gone. It is in the audit.
+    virtual bool allows(ConnId conn, access::Verb verb, std::string_view tube,
+                        const Command& command, Nanos now) = 0;
     virtual bool is_open(ConnId conn) const = 0;
     // Answer the unanswered command of a connection that is open.
     virtual void answer(ConnId conn, const Reply& reply, Nanos now) = 0;

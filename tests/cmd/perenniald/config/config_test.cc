@@ -117,6 +117,11 @@ TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
       {"tubes: mail", "f:1: tubes: expected lines of the form 'tube: {tries: 3}'"},
       {"tubes: {mail: 3}", "f:1: tubes: expected a name and settings, as in 'mail: {tries: 3}'"},
       {"tubes: {mail: {}}", "f:1: tubes: mail: '' are not settings of a tube"},
+      {"tubes: {mail: {keep: 1d}}",
+       "f:1: tubes: mail: 'keep:1d' are not settings of a tube: tries, backoff, dead, expire, "
+       "reserved, "
+       "rate, drain, keep, keep-max, each with a value as in set-tube: a time is a number of "
+       "seconds"},
       {"tubes:\n  mail: {tries: 0}", "f:2: tubes: mail: 'tries:0' are not settings of a tube"},
       {"tubes: {mail: {tries: 3, con: k}}", "f:1: tubes: mail: 'tries:3 con:k' are not settings"},
       {"tubes: {mail: {tries: [3]}}", "f:1: tubes: mail: expected one value"},

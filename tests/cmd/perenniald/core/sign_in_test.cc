@@ -272,6 +272,26 @@ TEST_F(SignIn, UnknownClientsCannotFillTheLog) {
   }
 }
 
+// Its tube is known when it is read, so that only then the audit can tell.
+TEST_F(SignIn, WhatIsAskedOfAnEndedJobIsInTheAuditAsItWasJudged) {
+  harness.core().set_users(
+      users_of({mailer({Verb::Produce, Verb::Inspect, Verb::Manage}), root()}));
+  const ConnId conn = signed_in("r1");
+  for (const std::string tube : {"other", "mail"}) {
+    ask(conn, "set-tube " + tube + " keep:60\r\nput 0 0 60 1 tube:" + tube + "\r\nx\r\n");
+  }
+  EXPECT_EQ(ask(conn, "delete 1\r\ndelete 2\r\n"), "DELETED\r\nDELETED\r\n");
+  const ConnId other = signed_in("k1");
+  harness.advance(nanos_per_second);
+  audit.clear();
+  EXPECT_EQ(ask(other, "peek-ended 1\r\nlist-notes 1\r\nrestore-job 1\r\n"),
+            "NOT_FOUND\r\nNOT_FOUND\r\nNOT_FOUND\r\n");
+  EXPECT_EQ(ask(other, "restore-job 2\r\n"), "INSERTED 3\r\n");
+  EXPECT_THAT(audit,
+              ElementsAre("mailer peek-ended job 1 refused", "mailer list-notes job 1 refused",
+                          "mailer restore-job job 1 refused", "mailer restore-job job 2 allowed"));
+}
+
 // ---- What is counted.
 TEST_F(SignIn, IsCountedByItsMethod) {
   signed_in("k1");

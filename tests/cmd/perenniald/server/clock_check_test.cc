@@ -59,6 +59,14 @@ TEST(ClockCheck, GoesOnIfAskedTo) {
   EXPECT_EQ(check.verdict({.ahead_max = 0}), Verdict::Fits);
 }
 
+TEST(ClockCheck, RefusesWhereOnlyEndedJobsWouldGo) {
+  ClockCheck check(last, last + 61 * day);
+  check.ended(1, 61 * day + 1);
+  EXPECT_EQ(check.verdict(bounds), Verdict::Ahead);
+  check.ended(1, day);
+  EXPECT_EQ(check.verdict(bounds), Verdict::Refused);
+}
+
 TEST(ClockCheck, CountsWhatEndsBetweenTheTwoTimes) {
   const Nanos clock = last + 100 * day;
   ClockCheck check(last, clock);
@@ -73,8 +81,12 @@ TEST(ClockCheck, CountsWhatEndsBetweenTheTwoTimes) {
     }
   }
   check.key({.tube = "t", .key = "held", .job = 1, .until = {}, .expires_at = 0});
+  check.ended(5, 100 * day);
+  check.ended(7, 100 * day + 1);
+  check.ended(8, std::nullopt);
   EXPECT_EQ(check.ends_text(),
-            "jobs that expire: 4, keys that end: 2, delays that end: 2, pauses that end: 2");
+            "jobs that expire: 4, keys that end: 2, delays that end: 2, pauses that end: 2, "
+            "ended jobs that go: 5");
   EXPECT_EQ(check.verdict(bounds), Verdict::Refused);
   const std::string why = check.refusal(bounds);
   EXPECT_THAT(why, HasSubstr("the clock says 2025-01-12T00:00:00Z, 100 days after"));
