@@ -84,7 +84,7 @@ TEST(Client, ItemsOfAPutBatchAreFormattedAsTheParserReadsThem) {
       .count = {2}, .bytes = static_cast<uint32_t>(items.size()), .tube = "t", .items = {}};
   std::string bytes;
   append_command(bytes, batch, items);
-  EXPECT_EQ(bytes, "put-batch 2 43 tube:t\r\n" + items + "\r\n");
+  EXPECT_EQ(bytes, "put-batch 2 41 tube:t\r\n" + items + "\r\n");
   const auto read = describe_all({bytes}, 100, SIZE_MAX, ExtensionSet::all());
   ASSERT_EQ(read.size(), 1U);
   EXPECT_TRUE(read.front().starts_with("put-batch")) << read.front();

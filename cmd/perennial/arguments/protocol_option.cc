@@ -53,8 +53,10 @@ constexpr std::array option_texts = {
         "seconds",
         Times::All},
     OptionText{"pri", "N", "priority: 0 to 4294967295"},
-    OptionText{"state", "STATES",
-               "list of states: ready, reserved, delayed and buried, with commas between them"},
+    OptionText{
+        "state", "STATES",
+        "list of states: ready, reserved, delayed and buried, with commas between them; in a "
+        "list also ended, alone"},
     OptionText{"match", "RANGES",
                "list of ranges of age, pri, reserves and timeouts, each at most once, with commas "
                "between them: 'age=1h-,reserves=3-5'",

@@ -157,9 +157,9 @@ Status restore_tube(const RestoreTubeOptions& options) {
   }
   if (*left == 0) return {};
   return {StatusCode::NotFound,
-          fmt::format("{} that fit stay as they were: another job has their key, or their body is "
-                      "damaged. 'perennial list {} --state ended' shows them, and 'perennial "
-                      "restore-job' says why",
+          fmt::format("not put back: {}, because another job has the key or the body is damaged. "
+                      "'perennial list {} --state ended' shows them, and 'perennial restore-job' "
+                      "says why",
                       count_text(*left, "ended job"), options.tube)};
 }
 

@@ -23,7 +23,8 @@ def rows_of(*words):
 costs = rows_of("cost", "--connections", "5", "--cycles", "1000", "--rounds", "1", "--baseline", BUILD + "/perenniald")
 assert [name for name, _ in costs] == ["baseline", "without keep", "notes on a hundredth", "keep",
                                        "keep, and notes on a hundredth"], costs
-assert all(number > 0 for _, row in costs for number in row), costs
+# With few clients the loop itself writes to the disk, so that other threads may have nothing to do.
+assert all(row[0] > 0 and row[1] >= 0 and row[2] > 0 for _, row in costs), costs
 
 starts = rows_of("start", "--jobs", "2000")
 assert [name for name, _ in starts] == ["0", "2,000"], starts
