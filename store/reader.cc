@@ -8,8 +8,6 @@
 #include <rocksdb/iterator.h>
 
 #include "engine/types/logfmt.h"
-#include "store/damage/damage_record.h"
-#include "store/damage/damaged_ids.h"
 #include "store/disk/data_dir.h"
 #include "store/disk/hash.h"
 #include "store/forced_start.h"
@@ -231,10 +229,7 @@ Status Reader::ended(const std::function<Status(const EndedJob&)>& take) const {
     return impl_->ended_left_out.contains(job.row.id) ? Status() : take(job);
   };
   Status scanned = scan_ended(db, take_kept, count);
-  // Damaged blocks that a store has contained leave out what they held.
-  const auto blocks = read_damage_record(impl_->options.env, db->GetName());
-  const bool is_known = blocks.ok() && !DamagedEnded(*blocks).empty();
-  if (scanned.ok() && !is_known) scanned = check_found(db, Family::Ended, count);
+  if (scanned.ok()) scanned = check_found(db, Family::Ended, count);
   return std::move(scanned).with(doing);
 }
 

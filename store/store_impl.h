@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
@@ -28,7 +27,6 @@
 #include "store/disk/durable_mark.h"
 #include "store/forced_start.h"
 #include "store/format/format.h"
-#include "store/read_ended.h"
 #include "store/recovery/recovery.h"
 #include "store/rocks/database.h"
 #include "store/rocks/observer.h"
@@ -42,7 +40,6 @@
 namespace perennial::store {
 
 struct Loaded;
-using EndedSpans = absl::flat_hash_map<std::string, EndedSpan>;  // By the names of tubes.
 
 struct Store::Impl {
   Impl(Options given, DataDir locked)
@@ -59,7 +56,6 @@ struct Store::Impl {
     Nanos at;
   };
   class SpaceReservation;
-  class EndedRemoval;
 
   // The steps of open().
   Status open(const StartReview& review);
@@ -74,34 +70,10 @@ struct Store::Impl {
   Status check_promise(const Loaded& loaded) const;
   Status read_meta(JobId next_id_min);
   Status count_rows();
-  // The last steps of load() of a database with damaged blocks: damaged_ended.cc,
-  // damaged_bodies.cc, damaged_notes.cc. `spans`: those of all tubes. `jobs`: how many were loaded.
-  // `counts_agree`: the numbers of rows of all these families fit, by the account of the tables.
-  class EndedComparison;
-  Status compare_ended(const DamagedEnded& damaged, const DamagedIds& damaged_bodies,
-                       const EndedSpans& spans, bool counts_agree);
-  // `damaged`: also of blocks of ended jobs, whose bodies nobody needs.
+  // The last steps of load() of a database with damaged blocks: damaged_bodies.cc,
+  // damaged_notes.cc. `jobs`: how many were loaded.
   Status compare_bodies(const DamagedIds& damaged, uint64_t jobs, bool counts_agree);
-  Status remove_ended_without_body(JobId id);
   Status compare_notes(const DamagedNotes& damaged);
-  // Calls read(EndedAccess&), again as long as it meets damage that can be contained meanwhile, as
-  // Store::read_body(): what was in the damaged block is then missing. Any thread.
-  template <typename Read>
-  auto read_ended(const rocksdb::Snapshot* snapshot, const Read& read) {
-    while (true) {
-      const uint64_t version = containment.version();
-      EndedAccess access = {.db = *db};
-      access.how.snapshot = snapshot;
-      auto result = read(access);
-      if (!access.unread) return result;
-      containment.suspect(access.unread->family, access.unread->first, access.unread->last);
-      // Another thread may have contained it meanwhile.
-      const bool is_new = containment.check_suspects(**db) || containment.version() != version;
-      if (!is_new) return result;
-    }
-  }
-  // Whether there is a row of the job. REQUIRES: no start loads the family, and its keys are ids.
-  Result<bool> has_row(Family family, JobId id);
   // Says that rows of this job's notes do not decode, once for each job. Any thread.
   void report_damaged_notes(JobId id, const std::vector<Status>& problems);
   Status begin_epoch();
@@ -112,10 +84,7 @@ struct Store::Impl {
   // The add_ and row functions add to `writes`, and write() writes them. `failure` keeps a failure.
   void add_job(const JobEffect& job);
   void put_ended(const EndedJob& job);
-  Status remove_ended(const Batch& batch);
-  void remove_notes(JobId job, uint32_t count);
-  // The same of a job that has ended, as far as it is there.
-  Status remove_body_and_notes(JobId job);
+  void remove_ended(const EndedGone& gone);
   void add_span(const std::string& tube, const EndedSpan& span);
   void put_row(Family family, const rocksdb::SliceParts& key, const rocksdb::SliceParts& value);
   void remove_row(Family family, std::string_view key);

@@ -48,8 +48,7 @@ class Containment {
   // The three steps of a compaction, on its thread. It begins; it has failed, after which the
   // tables that it has read are checked; and whether its error may be forgiven, because the damage
   // is contained and the next try will not meet it.
-  // `containment`: null if it concerns another family.
-  static void begin_compaction(const Containment* containment);
+  static void begin_compaction(bool may_be_contained);
   void end_failed_compaction(rocksdb::DB& db, const rocksdb::Status& status,
                              const std::vector<uint64_t>& tables);
   static bool forgives(const rocksdb::Status& status);
@@ -61,7 +60,7 @@ class Containment {
                const std::atomic<bool>& cancelled);
 
   // Rows of jobs with ids from `first` to `last` could not be read: the tables that may hold them
-  // are to be checked. Where keys have no ids these are all of the family.
+  // are to be checked.
   void suspect(Family family, JobId first, JobId last);
   // Something that read all of them has met damage: all tables are to be checked.
   void suspect_all();

@@ -193,9 +193,9 @@ void take(const Step& step, Worked& out) {
 
 }  // namespace
 
-void make_ground(const std::string& path, bool is_worn, uint64_t seed, JobId ended_jobs) {
+void make_ground(const std::string& path, bool is_worn, uint64_t seed) {
   const ChildEnd end = run_child([&](const Pipe&) {
-    make_dir_to_damage(path, ended_jobs);
+    make_dir_to_damage(path);
     if (!is_worn) return;
     const auto store = Store::open({.data_dir = path});
     CHECK(store.ok());

@@ -203,8 +203,7 @@ void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& s
     out.sample(state == store.state ? 1 : 0, {{"state", state}});
   }
   out.single("perennial_damaged_blocks", MetricType::Gauge, "",
-             "Blocks of bodies, notes and ended jobs on disk that were found damaged.",
-             store.damaged_blocks);
+             "Blocks of bodies and notes on disk that were found damaged.", store.damaged_blocks);
   out.single("perennial_damaged_rows", MetricType::Gauge, "",
              "Blocks with rows of jobs, tubes or keys that were found damaged on disk. They are "
              "whole in memory, and the next start is refused.",
