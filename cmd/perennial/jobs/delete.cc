@@ -94,8 +94,7 @@ Subcommand delete_command() {
           "deleted by anyone else. Several ids are all tried; each that fails is a line on "
           "standard error, and the exit code is then 1. There is no way back, unless the tube "
           "keeps what ends ('perennial set tube TUBE --keep 1d', 'perennial restore-job'): "
-          "'perennial "
-          "peek ID --body' saves the body first, and so several ids are asked about.",
+          "'perennial peek ID --body' saves the body first, and so several ids are asked about.",
       .examples =
           "  perennial delete 4711\n"
           "  perennial delete 4711 4712 4713 --yes --server unix:/run/perennial.sock\n",

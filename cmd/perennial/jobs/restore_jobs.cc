@@ -75,7 +75,8 @@ Status restore_jobs(const RestoreJobOptions& options) {
           fmt::format("{} of {} jobs were not restored", failed, ids->size())};
 }
 
-// How many are looked at behind a restore for what it has left.
+// How many of the newest are looked at behind a restore for what it has left: a tube may keep
+// millions that were deleted.
 constexpr uint64_t left_looked_at_max = 10'000;
 
 struct RestoreTubeOptions {
@@ -144,7 +145,7 @@ Status restore_tube(const RestoreTubeOptions& options) {
                                         not_restored(*reply))};
   }
   if (!reply->is(Word::Restored)) return unexpected(*reply, "restore-tube");
-  // The server passes over those that it cannot put back. They are among the newest.
+  // The server passes over those that it cannot put back, and does not say how many.
   const Result<uint64_t> left = count_ended(*server, command, left_looked_at_max);
   if (!left.ok()) return left.status();
   if (options.consent.json) {

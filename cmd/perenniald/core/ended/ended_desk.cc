@@ -69,12 +69,6 @@ void EndedDesk::add_change(Task&& task) {
 
 // ---- Reads.
 
-bool EndedDesk::may_begin() const {
-  const bool may_look = !looks_only_.empty() && looks_only_.front().after <= written_ &&
-                        under_way_.size() < reads_max;
-  return may_look || may_change();
-}
-
 // Jobs that end meanwhile are not waited for, else a busy tube would hold the step up.
 bool EndedDesk::may_change() const {
   return !is_changing_ && !changes_.empty() &&

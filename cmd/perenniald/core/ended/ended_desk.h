@@ -86,7 +86,6 @@ class EndedDesk {
 
   // ---- What to do.
   std::vector<EndedRead> take_reads();
-  bool may_begin() const;
   // When on_timer() is due.
   std::optional<Nanos> next_look() const;
   // How many jobs the unfinished restore-tube of the connection has put back. None: it has none.
