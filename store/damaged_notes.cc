@@ -21,7 +21,8 @@ using Orphans = std::vector<std::string>;
 // How many notes a job that has ended has had; 0 if there is none. None: its row cannot be read, so
 // that its notes stay.
 std::optional<uint32_t> had_ended(const Database& db, JobId id) {
-  const Result<std::optional<EndedJob>> job = read_ended_row(db, {}, id);
+  EndedAccess access = {.db = db};
+  const Result<std::optional<EndedJob>> job = read_ended_row(access, id);
   if (!job.ok()) return std::nullopt;
   return job->has_value() && (*job)->row.fields ? (*job)->row.fields->notes : 0;
 }

@@ -134,10 +134,16 @@ Status check_count(Family family, uint64_t found, uint64_t accounted) {
                                               name_of(family), accounted, found)};
 }
 
+// By how much numbers of rows may differ, because damaged blocks have held that many.
+struct CountTolerance {
+  uint64_t bodies = 0;
+  uint64_t ended = 0;
+};
+
 // Sets `agree` if there are as many bodies as jobs, with those that have ended, whose rows are only
-// counted. They may differ by what damaged blocks held.
+// counted, and as many rows in their order.
 Status check_counts(const std::array<uint64_t, family_count>& accounted, const Loaded& loaded,
-                    uint64_t bodies_difference_max, bool& agree) {
+                    const CountTolerance& tolerance, bool& agree) {
   uint64_t all = 0;
   for (const JobState state : job_states) {
     const uint64_t found = loaded.jobs[static_cast<size_t>(state)];
@@ -148,7 +154,7 @@ Status check_counts(const std::array<uint64_t, family_count>& accounted, const L
   }
   const uint64_t ended = accounted[place_of(Family::Ended)];
   const uint64_t in_order = accounted[place_of(Family::EndedOrder)];
-  if (ended != in_order) {
+  if (difference_of(ended, in_order) > tolerance.ended) {
     return {StatusCode::Corruption,
             fmt::format("{} holds {} rows by the account of its tables, "
                         "and {} holds {}",
@@ -156,9 +162,8 @@ Status check_counts(const std::array<uint64_t, family_count>& accounted, const L
   }
   all += ended;
   const uint64_t bodies = accounted[place_of(Family::Bodies)];
-  agree = bodies == all;
-  const uint64_t difference = std::max(bodies, all) - std::min(bodies, all);
-  if (difference <= bodies_difference_max) return {};
+  agree = bodies == all && ended == in_order;
+  if (difference_of(bodies, all) <= tolerance.bodies) return {};
   return check_count(Family::Bodies, all, bodies);
 }
 
@@ -236,8 +241,10 @@ Status Store::load(const LoadSink& sink) {
   const std::string doing = "load data directory " + impl_->options.data_dir;
   impl_->containment.check_suspects(**impl_->db);
   const std::vector<DamagedBlock> blocks = impl_->containment.blocks();
-  DamagedIds damaged(blocks, Family::Bodies);
+  // Bodies of ended jobs belong to nobody where the rows of those are lost.
+  DamagedIds damaged(blocks, {Family::Bodies, Family::Ended});
   DamagedNotes damaged_notes(blocks);
+  const DamagedEnded damaged_ended(blocks);
   Loaded loaded;
   LoadSink noting = sink;
   if (!blocks.empty()) {
@@ -253,7 +260,14 @@ Status Store::load(const LoadSink& sink) {
   std::array<uint64_t, family_count> counts = {};
   for (const Family family : counted_families) counts[place_of(family)] = impl_->rows_of(family);
   bool counts_agree = false;
-  Status same = check_counts(counts, loaded, damaged.difference_max(), counts_agree);
+  const DamagedIds damaged_bodies(blocks, Family::Bodies);
+  const CountTolerance tolerance = {
+      .bodies = damaged_bodies.difference_max() + damaged_ended.ids.difference_max(),
+      .ended = damaged_ended.difference_max()};
+  Status same = check_counts(counts, loaded, tolerance, counts_agree);
+  if (same.ok() && !damaged_ended.empty()) {
+    same = impl_->compare_ended(damaged_ended, damaged_bodies, counts_agree);
+  }
   if (same.ok() && !damaged.empty()) {
     const uint64_t jobs = std::accumulate(loaded.jobs.begin(), loaded.jobs.end(), uint64_t{0});
     same = impl_->compare_bodies(damaged, jobs, counts_agree);

@@ -13,50 +13,49 @@
 
 namespace perennial::store {
 
-EndedScan::EndedScan(const Database& db, const rocksdb::ReadOptions& how, std::string_view tube,
-                     const EndedSpan& span)
-    : tube_(tube),
+EndedScan::EndedScan(EndedAccess& access, std::string_view tube, const EndedSpan& span)
+    : access_(access),
+      tube_(tube),
       first_key_(ended_order_key(tube, span.first)),
       end_key_(ended_order_key(tube, span.next)),
       first_(slice(first_key_)),
       end_(slice(end_key_)) {
-  rocksdb::ReadOptions bounded = how;
+  rocksdb::ReadOptions bounded = access.how;
   bounded.fill_cache = false;
   bounded.iterate_lower_bound = &first_;
   bounded.iterate_upper_bound = &end_;
-  at_.reset(db->NewIterator(bounded, db.family(Family::EndedOrder)));
+  at_.reset(access.db->NewIterator(bounded, access.db.family(Family::EndedOrder)));
 }
 EndedScan::~EndedScan() = default;
 
 void EndedScan::seek(uint64_t place) {
   at_->Seek(slice(ended_order_key(tube_, place)));
-  take();
+  take(Way::Forward);
 }
 void EndedScan::seek_before(uint64_t place) {
   at_->SeekForPrev(slice(ended_order_key(tube_, place - 1)));
-  take();
+  take(Way::Backward);
 }
 void EndedScan::next() {
   at_->Next();
-  take();
+  take(Way::Forward);
 }
 void EndedScan::previous() {
   at_->Prev();
-  take();
+  take(Way::Backward);
 }
 
-void EndedScan::take() {
+void EndedScan::take(Way way) {
   row_.reset();
-  if (!at_->Valid()) {
-    if (!at_->status().ok()) status_ = from_rocksdb(at_->status());
+  for (; at_->Valid(); way == Way::Forward ? at_->Next() : at_->Prev()) {
+    Result<EndedOrder> row = decode_ended_order(view(at_->key()), view(at_->value()));
+    if (!row.ok()) continue;
+    row_ = row.take();
     return;
   }
-  Result<EndedOrder> row = decode_ended_order(view(at_->key()), view(at_->value()));
-  if (row.ok()) {
-    row_ = row.take();
-  } else {
-    status_ = row.take_status();
-  }
+  if (at_->status().ok()) return;
+  if (errors_.contains(at_->status())) access_.unread = {.family = Family::EndedOrder};
+  status_ = from_rocksdb(at_->status()).with("read the order of the ended jobs of a tube");
 }
 
 // Jobs end in the order of places, where a place may be empty.
@@ -88,17 +87,34 @@ Result<EndedSpan> read_ended_span(const Database& db, const rocksdb::ReadOptions
   return found.ok() ? Result<EndedSpan>(found->span) : found.status();
 }
 
-Result<std::optional<EndedJob>> read_ended_row(const Database& db, const rocksdb::ReadOptions& how,
-                                               JobId id) {
-  if (db.family(Family::Ended) == nullptr) return std::optional<EndedJob>();
+Result<std::optional<EndedJob>> read_ended_row(EndedAccess& access, JobId id) {
+  if (access.db.family(Family::Ended) == nullptr) return std::optional<EndedJob>();
   rocksdb::PinnableSlice value;
   const auto key = job_key(id);
-  const auto got = db->Get(how, db.family(Family::Ended), slice(view(key)), &value);
+  const TableErrors errors;
+  const auto got =
+      access.db->Get(access.how, access.db.family(Family::Ended), slice(view(key)), &value);
   if (got.IsNotFound()) return std::optional<EndedJob>();
+  if (errors.contains(got)) access.unread = {.family = Family::Ended, .first = id, .last = id};
   if (!got.ok()) return from_rocksdb(got).with(fmt::format("read the ended job {}", id));
   Result<EndedJob> row = decode_ended(view(key), view(value));
   if (!row.ok()) return row.take_status();
   return std::optional(row.take());
+}
+
+Result<std::optional<EndedOrder>> read_ended_place(EndedAccess& access, std::string_view tube,
+                                                   uint64_t place) {
+  if (access.db.family(Family::EndedOrder) == nullptr) return std::optional<EndedOrder>();
+  rocksdb::PinnableSlice value;
+  const std::string key = ended_order_key(tube, place);
+  const TableErrors errors;
+  const auto got =
+      access.db->Get(access.how, access.db.family(Family::EndedOrder), slice(key), &value);
+  if (got.IsNotFound()) return std::optional<EndedOrder>();
+  if (errors.contains(got)) access.unread = {.family = Family::EndedOrder};
+  if (!got.ok()) return from_rocksdb(got).with("read a place of the ended jobs of a tube");
+  Result<EndedOrder> row = decode_ended_order(key, view(value));
+  return row.ok() ? std::optional(row.take()) : std::optional<EndedOrder>();
 }
 
 bool is_damage(const Status& status) {
@@ -110,11 +126,28 @@ namespace {
 // Reads what belongs to ended jobs, as of the snapshot or as of now.
 class EndedParts {
  public:
-  EndedParts(const Store& store, const Database& db, const rocksdb::ReadOptions& how,
-             const Snapshot* snapshot)
-      : store_(store), db_(db), how_(how), snapshot_(snapshot) {}
+  EndedParts(const Store& store, EndedAccess& access, const Snapshot* snapshot)
+      : store_(store), access_(access), snapshot_(snapshot) {}
 
-  Result<std::optional<EndedJob>> row(JobId id) const { return read_ended_row(db_, how_, id); }
+  // An ended job has both of its rows. Where damage has cost one of them, the job is not there: a
+  // row that is back because its deletion is lost is not shown, and nobody restores it again.
+  Result<std::optional<EndedJob>> row(JobId id) const {
+    Result<std::optional<EndedJob>> job = read_ended_row(access_, id);
+    if (!job.ok() || !*job) return job;
+    const Result<std::optional<EndedOrder>> order =
+        read_ended_place(access_, (*job)->tube, (*job)->place);
+    if (!order.ok()) return order.status();
+    const bool is_whole = *order && (*order)->job == id;
+    return is_whole ? std::move(job) : std::optional<EndedJob>();
+  }
+  // The same if the other row was found.
+  Result<std::optional<EndedJob>> row(const EndedOrder& order) const {
+    Result<std::optional<EndedJob>> job = read_ended_row(access_, order.job);
+    if (!job.ok() || !*job) return job;
+    const bool is_whole = (*job)->tube == order.tube && (*job)->place == order.place;
+    return is_whole ? std::move(job) : std::optional<EndedJob>();
+  }
+  bool is_unread() const { return access_.unread.has_value(); }
   // Adds them to the job whose row was found. False: it has gone since.
   Result<bool> add(EndedFound& found, bool with_body, bool with_notes) const {
     const JobRow& row = found.job.row;
@@ -140,8 +173,7 @@ class EndedParts {
 
  private:
   const Store& store_;
-  const Database& db_;
-  const rocksdb::ReadOptions& how_;
+  EndedAccess& access_;
   const Snapshot* const snapshot_;
 };
 
@@ -184,8 +216,9 @@ class EndedPageReader {
   // False: the page is full. A row that is missing or damaged is passed over.
   Result<bool> take(const EndedOrder& order) {
     if (page_.jobs.size() >= query_.jobs_max) return false;
-    Result<std::optional<EndedJob>> row = parts_.row(order.job);
-    if (!row.ok() && !is_damage(row.status())) return row.take_status();
+    Result<std::optional<EndedJob>> row = parts_.row(order);
+    const bool must_stop = !row.ok() && (parts_.is_unread() || !is_damage(row.status()));
+    if (must_stop) return row.take_status();
     if (!row.ok() || !*row) return true;
     const uint64_t bytes = query_.with_bodies ? (*row)->row.body_bytes : 0;
     if (!page_.jobs.empty() && bytes_ + bytes > query_.bytes_max) return false;
@@ -204,45 +237,61 @@ class EndedPageReader {
   uint64_t bytes_ = 0;
 };
 
-}  // namespace
-
-Result<std::optional<EndedFound>> Store::read_ended(JobId id, bool with_body,
-                                                    const Snapshot* snapshot) const {
-  rocksdb::ReadOptions how;
-  if (snapshot != nullptr) how.snapshot = snapshot->at_;
-  const EndedParts parts(*this, *impl_->db, how, snapshot);
+Result<std::optional<EndedFound>> find_ended(const Store& store, EndedAccess& access, JobId id,
+                                             bool with_body, const Snapshot* snapshot) {
+  const EndedParts parts(store, access, snapshot);
   Result<std::optional<EndedJob>> row = parts.row(id);
-  if (!row.ok()) return row.take_status();
-  if (!*row) return std::optional<EndedFound>();
+  const bool must_stop = !row.ok() && (parts.is_unread() || !is_damage(row.status()));
+  if (must_stop) return row.take_status();
+  if (!row.ok() || !*row) return std::optional<EndedFound>();
   EndedFound found = {.job = std::move(**row)};
   const Result<bool> is_there = parts.add(found, with_body, true);
   if (!is_there.ok()) return is_there.status();
   return *is_there ? std::optional(std::move(found)) : std::nullopt;
 }
 
-Result<EndedPage> Store::read_ended(const EndedQuery& query, const Snapshot* snapshot) const {
-  CHECK(query.jobs_max > 0);
-  rocksdb::ReadOptions how;
-  if (snapshot != nullptr) how.snapshot = snapshot->at_;
-  const Result<EndedSpan> span = read_ended_span(*impl_->db, how, query.tube);
+Result<EndedPage> find_page(const Store& store, EndedAccess& access, const EndedQuery& query,
+                            const Snapshot* snapshot) {
+  const Result<EndedSpan> span = read_ended_span(access.db, access.how, query.tube);
   if (!span.ok()) return span.status();
   if (span->empty()) return EndedPage{.next_place = query.from, .is_end = true};
-  const EndedParts parts(*this, *impl_->db, how, snapshot);
-  EndedScan scan(*impl_->db, how, query.tube, *span);
+  const EndedParts parts(store, access, snapshot);
+  EndedScan scan(access, query.tube, *span);
   return EndedPageReader(parts, query).read(scan, *span);
+}
+
+Result<std::vector<EndedOrder>> find_order(EndedAccess& access, const std::string& tube,
+                                           uint64_t first, size_t max) {
+  std::vector<EndedOrder> out;
+  const Result<EndedSpan> span = read_ended_span(access.db, access.how, tube);
+  if (!span.ok()) return span.status();
+  if (span->empty()) return out;
+  EndedScan scan(access, tube, *span);
+  for (scan.seek(first); scan.row() && out.size() < max; scan.next()) out.push_back(*scan.row());
+  if (!scan.status().ok()) return scan.status();
+  return out;
+}
+
+}  // namespace
+
+Result<std::optional<EndedFound>> Store::read_ended(JobId id, bool with_body,
+                                                    const Snapshot* snapshot) const {
+  return impl_->read_ended(snapshot == nullptr ? nullptr : snapshot->at_, [&](EndedAccess& access) {
+    return find_ended(*this, access, id, with_body, snapshot);
+  });
+}
+
+Result<EndedPage> Store::read_ended(const EndedQuery& query, const Snapshot* snapshot) const {
+  CHECK(query.jobs_max > 0);
+  return impl_->read_ended(snapshot == nullptr ? nullptr : snapshot->at_, [&](EndedAccess& access) {
+    return find_page(*this, access, query, snapshot);
+  });
 }
 
 Result<std::vector<EndedOrder>> Store::read_ended_order(const std::string& tube, uint64_t first,
                                                         size_t max) const {
-  std::vector<EndedOrder> out;
-  const rocksdb::ReadOptions how;
-  const Result<EndedSpan> span = read_ended_span(*impl_->db, how, tube);
-  if (!span.ok()) return span.status();
-  if (span->empty()) return out;
-  EndedScan scan(*impl_->db, how, tube, *span);
-  for (scan.seek(first); scan.row() && out.size() < max; scan.next()) out.push_back(*scan.row());
-  if (!scan.status().ok()) return scan.status();
-  return out;
+  return impl_->read_ended(
+      nullptr, [&](EndedAccess& access) { return find_order(access, tube, first, max); });
 }
 
 }  // namespace perennial::store

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <rocksdb/slice.h>
 
 #include "engine/types/status.h"
+#include "store/damage/damaged_blocks.h"
 #include "store/format/format.h"
 
 namespace rocksdb {
@@ -21,13 +23,28 @@ namespace perennial::store {
 
 class Database;
 
+// How rows of ended jobs are read, and what could not be read because a table is damaged: it is for
+// Containment.
+struct EndedAccess {
+  struct Unread {
+    Family family = Family::Ended;
+    // A row of these jobs, if keys of the family have ids.
+    JobId first = 0;
+    JobId last = std::numeric_limits<JobId>::max();
+  };
+
+  const Database& db;
+  rocksdb::ReadOptions how = {};
+  std::optional<Unread> unread = {};
+};
+
 // Passes over the ended jobs of one tube, by their rows in `ended_order`. It sees them as of the
-// moment in which it was made, or as of the snapshot of `how`.
+// moment in which it was made, or as of the snapshot of the access. A row that is not what was
+// written is passed over, as one that is missing.
 class EndedScan {
  public:
-  // REQUIRES: the span is not empty, and the database has the family.
-  EndedScan(const Database& db, const rocksdb::ReadOptions& how, std::string_view tube,
-            const EndedSpan& span);
+  // The access outlives this. REQUIRES: the span is not empty, and the database has the family.
+  EndedScan(EndedAccess& access, std::string_view tube, const EndedSpan& span);
   EndedScan(const EndedScan&) = delete;
   EndedScan& operator=(const EndedScan&) = delete;
   ~EndedScan();
@@ -36,15 +53,18 @@ class EndedScan {
   void seek_before(uint64_t place);  // To the last job in an earlier place.
   void next();
   void previous();
-  // None: there is no job, or status() says what is wrong.
+  // None: there is no job, or status() says what is wrong: EndedAccess::unread.
   const std::optional<EndedOrder>& row() const { return row_; }
   const Status& status() const { return status_; }
   // Returns the first place from which on all jobs ended at this time or later.
   uint64_t first_since(Nanos since, const EndedSpan& span);
 
  private:
-  void take();
+  enum class Way : uint8_t { Forward, Backward };
+  void take(Way way);
 
+  EndedAccess& access_;
+  const TableErrors errors_;
   const std::string tube_;
   const std::string first_key_;
   const std::string end_key_;
@@ -59,9 +79,11 @@ class EndedScan {
 Result<EndedSpan> read_ended_span(const Database& db, const rocksdb::ReadOptions& how,
                                   const std::string& tube);
 // Returns the row of an ended job. None: there is none.
-Result<std::optional<EndedJob>> read_ended_row(const Database& db, const rocksdb::ReadOptions& how,
-                                               JobId id);
-// Whether it is about one row, so that others can be read.
+Result<std::optional<EndedJob>> read_ended_row(EndedAccess& access, JobId id);
+// Returns the row in this place of a tube. None: there is none, or it is not what was written.
+Result<std::optional<EndedOrder>> read_ended_place(EndedAccess& access, std::string_view tube,
+                                                   uint64_t place);
+// Whether a row, a body or notes are not what was written, or missing, so that others can be read.
 bool is_damage(const Status& status);
 
 }  // namespace perennial::store

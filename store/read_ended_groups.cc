@@ -20,7 +20,8 @@ namespace {
 class TubeScans {
  public:
   // Both outlive this.
-  TubeScans(const Database& db, const std::vector<KeptOfTube>& tubes) : db_(db), tubes_(tubes) {}
+  TubeScans(EndedAccess& access, const std::vector<KeptOfTube>& tubes)
+      : access_(access), tubes_(tubes) {}
 
   // It stays until the next call.
   EndedScan& of(size_t tube) {
@@ -28,22 +29,22 @@ class TubeScans {
     if (found != scans_.end()) return *found->second;
     if (scans_.size() == scans_max) scans_.clear();
     const KeptOfTube& kept = tubes_[tube];
-    auto scan = std::make_unique<EndedScan>(db_, rocksdb::ReadOptions(), kept.tube, kept.span);
+    auto scan = std::make_unique<EndedScan>(access_, kept.tube, kept.span);
     return *scans_.emplace(tube, std::move(scan)).first->second;
   }
 
  private:
   static constexpr size_t scans_max = 64;
 
-  const Database& db_;
+  EndedAccess& access_;
   const std::vector<KeptOfTube>& tubes_;
   absl::flat_hash_map<size_t, std::unique_ptr<EndedScan>> scans_;
 };
 
 class EndedGroupsReader {
  public:
-  EndedGroupsReader(const Database& db, const EndedGroupsQuery& query)
-      : db_(db), query_(query), scans_(db, query.tubes), grouping_(query) {}
+  EndedGroupsReader(EndedAccess& access, const EndedGroupsQuery& query)
+      : access_(access), query_(query), scans_(access, query.tubes), grouping_(query) {}
 
   Result<EndedGroupsPage> read() {
     for (size_t tube = 0; tube < query_.tubes.size(); ++tube) {
@@ -108,10 +109,13 @@ class EndedGroupsReader {
         add(next.tube, row);
         return true;
       }
-      const Result<std::optional<EndedJob>> job =
-          read_ended_row(db_, rocksdb::ReadOptions(), row.job);
-      if (!job.ok() && !is_damage(job.status())) return job.status();
-      const EndedJob* const found = job.ok() && *job ? &**job : nullptr;
+      const Result<std::optional<EndedJob>> job = read_ended_row(access_, row.job);
+      const bool must_stop = !job.ok() && (access_.unread || !is_damage(job.status()));
+      if (must_stop) return job.status();
+      // After damage a row of the order may be back, whose job is in another place by now.
+      const bool is_whole =
+          job.ok() && *job && (*job)->tube == row.tube && (*job)->place == row.place;
+      const EndedJob* const found = is_whole ? &**job : nullptr;
       if (!grouping_.take({.at = row.at, .tube = row.tube, .place = row.place}, found)) {
         return false;
       }
@@ -120,7 +124,7 @@ class EndedGroupsReader {
     return true;
   }
 
-  const Database& db_;
+  EndedAccess& access_;
   const EndedGroupsQuery& query_;
   TubeScans scans_;
   EndedGrouping grouping_;
@@ -132,9 +136,10 @@ class EndedGroupsReader {
 Result<EndedGroupsPage> Store::read_ended_groups(const EndedGroupsQuery& query) const {
   CHECK(query.groups_max > 0);
   CHECK(query.jobs_max > 0);
-  const Database& db = *impl_->db;
-  if (db.family(Family::EndedOrder) == nullptr) return EndedGroupsPage();
-  return EndedGroupsReader(db, query).read();
+  return impl_->read_ended(nullptr, [&](EndedAccess& access) -> Result<EndedGroupsPage> {
+    if (access.db.family(Family::EndedOrder) == nullptr) return EndedGroupsPage();
+    return EndedGroupsReader(access, query).read();
+  });
 }
 
 }  // namespace perennial::store

@@ -8,11 +8,14 @@
 #include <rocksdb/iterator.h>
 
 #include "engine/types/logfmt.h"
+#include "store/damage/containment.h"
+#include "store/damage/damage_record.h"
 #include "store/disk/data_dir.h"
 #include "store/disk/hash.h"
 #include "store/forced_start.h"
 #include "store/load.h"
 #include "store/read_notes.h"
+#include "store/reader_ended.h"
 #include "store/recovery/recovery.h"
 #include "store/rocks/database.h"
 #include "store/rocks/meta_rows.h"
@@ -27,10 +30,15 @@ struct Reader::Impl {
 
   Status open();
   void report_truncations(const RecoveryPlan& plan) const;
+  Status find_damaged_ended();
 
   Options options;
   std::unique_ptr<ReadLock> lock;
   StoreFailure failure;
+  store::Options how;                      // With which the database is open.
+  std::optional<Containment> containment;  // What it reads in place of damaged blocks.
+  // Those of ended jobs and of their order. None: nobody has looked for them yet.
+  std::optional<std::vector<DamagedBlock>> damaged_ended;
   std::unique_ptr<Database> db;
   std::unique_ptr<Salvage> salvage;  // Instead of `db`.
   CommitRow commit;
@@ -74,7 +82,6 @@ Result<std::unique_ptr<Reader>> Reader::open(Options options) {
 // Opens the database by the rules of a start. What a start would truncate is ignored here.
 Status Reader::Impl::open() {
   const std::string db_path = options.path + "/db";
-  store::Options how;
   how.data_dir = options.path;
   how.events = options.events;
   how.env = options.env;
@@ -93,7 +100,8 @@ Status Reader::Impl::open() {
   const Result<RecoveryPlan> plan = plan_recovery(db_path, how, failure);
   if (!plan.ok()) return plan.status();
   report_truncations(*plan);
-  Result<Database> view = open_view(db_path, how, failure, *plan);
+  containment.emplace(how, db_path);
+  Result<Database> view = open_view(db_path, how, failure, *plan, &containment->substitutes());
   if (!view.ok()) return view.take_status();
   db = std::make_unique<Database>(view.take());
   const Result<StoredFormat> stored = read_format(*db);
@@ -196,41 +204,31 @@ Status Reader::load_keys(const std::function<Status(const KeyStored&)>& take) co
   return store::load_keys(*impl_->db, take_kept, count).with("read " + impl_->options.path);
 }
 
-namespace {
-
-// Passes the rows of ended jobs, and counts them.
-Status scan_ended(const Database& db, const std::function<Status(const EndedJob&)>& take,
-                  uint64_t& count) {
-  rocksdb::ReadOptions how;
-  how.fill_cache = false;
-  how.readahead_size = 2 << 20;
-  const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(how, db.family(Family::Ended)));
-  for (at->SeekToFirst(); at->Valid(); at->Next()) {
-    const Result<EndedJob> job = decode_ended(view(at->key()), view(at->value()));
-    if (!job.ok()) return job.status();
-    ++count;
-    if (Status taken = take(*job); !taken.ok()) return taken;
-  }
-  return from_rocksdb(at->status());
-}
-
-}  // namespace
-
 Status Reader::ended(const std::function<Status(const EndedJob&)>& take) const {
   const std::string doing = "read " + impl_->options.path;
   if (impl_->salvage != nullptr) {
     const auto take_job = [&](const EndedJob& job, std::string_view /*body*/) { return take(job); };
     return impl_->salvage->each_ended(take_job).with(doing);
   }
-  const Database& db = *impl_->db;
-  if (db.family(Family::Ended) == nullptr) return {};
-  uint64_t count = 0;
   const auto take_kept = [&](const EndedJob& job) {
     return impl_->ended_left_out.contains(job.row.id) ? Status() : take(job);
   };
-  Status scanned = scan_ended(db, take_kept, count);
-  if (scanned.ok()) scanned = check_found(db, Family::Ended, count);
-  return std::move(scanned).with(doing);
+  if (impl_->db->family(Family::Ended) == nullptr) return {};
+  Status looked = impl_->find_damaged_ended();
+  if (!looked.ok()) return std::move(looked).with(doing);
+  const auto known = read_damage_record(impl_->options.env, (*impl_->db)->GetName());
+  // A record that is damaged itself explains nothing.
+  return pass_ended(*impl_->db, *impl_->damaged_ended,
+                    known.ok() ? *known : std::vector<DamagedBlock>(), take_kept)
+      .with(doing);
+}
+
+Status Reader::Impl::find_damaged_ended() {
+  if (damaged_ended) return {};
+  auto found = containment->pass_over(**db, {Family::Ended, Family::EndedOrder});
+  if (!found.ok()) return found.take_status();
+  damaged_ended = found.take();
+  return {};
 }
 
 Reader::Bodies Reader::bodies() const {

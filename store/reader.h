@@ -70,7 +70,9 @@ class Reader {
   Status load_keys(const std::function<Status(const KeyStored&)>& take) const;
 
   // Passes the jobs that have ended and are kept, in the order of ids. Their bodies and notes are
-  // read as those of jobs. Corruption: as load().
+  // read as those of jobs. Corruption: some are missing, because a block of them is damaged, or as
+  // load(); all that a start would find were passed, and the message says which are missing. It may
+  // be called several times.
   Status ended(const std::function<Status(const EndedJob&)>& take) const;
 
   // Reads bodies in the order of ids.

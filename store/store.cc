@@ -105,6 +105,7 @@ Status Store::Impl::open(const StartReview& review) {
   if (Status begun = begin_epoch(); !begun.ok()) return begun;
   if (Status begun = begin_durable_mark(); !begun.ok()) return begun;
   if (Status finished = finish_forced(); !finished.ok()) return finished;
+  if (Status read = read_ended_spans(); !read.ok()) return read;
   if (Status polled = poll_disk_space(); !polled.ok()) return polled;
   return failure.arm();
 }

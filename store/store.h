@@ -154,7 +154,8 @@ class Store {
   // cannot read the rest of a table either; the message names the family and the key.
   Result<std::vector<Note>> read_notes(JobId id, const Snapshot* snapshot = nullptr) const;
   // Thread-safe, as read_notes() in all but this: a body or notes that are damaged or missing are
-  // left out. None: there is no such job. A job that goes meanwhile is not there, or is whole.
+  // left out. None: there is no such job, or a row of it was in a damaged block. A job that goes
+  // meanwhile is not there, or is whole.
   Result<std::optional<EndedFound>> read_ended(JobId id, bool with_body,
                                                const Snapshot* snapshot = nullptr) const;
   // The same for ended jobs of one tube. One whose row is missing is left out.
@@ -196,8 +197,9 @@ class Store {
   std::optional<uint64_t> disk_free_files() const;
   // What RocksDB said at the last poll.
   DatabaseFigures figures() const;
-  // The blocks of bodies and notes that were found damaged: store/damage. Jobs whose bodies or
-  // notes were in them have none, and all others are whole. The list becomes shorter only by a
+  // The blocks of bodies, notes and ended jobs that were found damaged: store/damage. Jobs whose
+  // bodies or notes were in them have none, ended jobs whose rows were in them are not there, and
+  // all others are whole. The list becomes shorter only by a
   // start.
   std::vector<DamagedBlock> damaged_blocks() const;
   // A number that changes with damaged_blocks(). 0: there are none.

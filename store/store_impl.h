@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
@@ -27,6 +28,7 @@
 #include "store/disk/durable_mark.h"
 #include "store/forced_start.h"
 #include "store/format/format.h"
+#include "store/read_ended.h"
 #include "store/recovery/recovery.h"
 #include "store/rocks/database.h"
 #include "store/rocks/observer.h"
@@ -40,6 +42,7 @@
 namespace perennial::store {
 
 struct Loaded;
+using EndedSpans = absl::flat_hash_map<std::string, EndedSpan>;  // By the names of tubes.
 
 struct Store::Impl {
   Impl(Options given, DataDir locked)
@@ -56,6 +59,7 @@ struct Store::Impl {
     Nanos at;
   };
   class SpaceReservation;
+  class EndedRemoval;
 
   // The steps of open().
   Status open(const StartReview& review);
@@ -69,11 +73,36 @@ struct Store::Impl {
   Status finish_forced();
   Status check_promise(const Loaded& loaded) const;
   Status read_meta(JobId next_id_min);
+  Status read_ended_spans();
   Status count_rows();
-  // The last steps of load() of a database with damaged blocks: damaged_bodies.cc,
-  // damaged_notes.cc. `jobs`: how many were loaded.
+  // The last steps of load() of a database with damaged blocks: damaged_ended.cc,
+  // damaged_bodies.cc, damaged_notes.cc. `jobs`: how many were loaded. `counts_agree`: the numbers
+  // of rows of all these families fit, by the account of the tables.
+  class EndedComparison;
+  Status compare_ended(const DamagedEnded& damaged, const DamagedIds& damaged_bodies,
+                       bool counts_agree);
+  // `damaged`: also of blocks of ended jobs, whose bodies nobody needs.
   Status compare_bodies(const DamagedIds& damaged, uint64_t jobs, bool counts_agree);
+  Status remove_ended_without_body(JobId id);
   Status compare_notes(const DamagedNotes& damaged);
+  // Calls read(EndedAccess&), again as long as it meets damage that can be contained meanwhile, as
+  // Store::read_body(): what was in the damaged block is then missing. Any thread.
+  template <typename Read>
+  auto read_ended(const rocksdb::Snapshot* snapshot, const Read& read) {
+    while (true) {
+      const uint64_t version = containment.version();
+      EndedAccess access = {.db = *db};
+      access.how.snapshot = snapshot;
+      auto result = read(access);
+      if (!access.unread) return result;
+      containment.suspect(access.unread->family, access.unread->first, access.unread->last);
+      // Another thread may have contained it meanwhile.
+      const bool is_new = containment.check_suspects(**db) || containment.version() != version;
+      if (!is_new) return result;
+    }
+  }
+  // Whether there is a row of the job. REQUIRES: no start loads the family, and its keys are ids.
+  Result<bool> has_row(Family family, JobId id);
   // Says that rows of this job's notes do not decode, once for each job. Any thread.
   void report_damaged_notes(JobId id, const std::vector<Status>& problems);
   Status begin_epoch();
@@ -84,7 +113,10 @@ struct Store::Impl {
   // The add_ and row functions add to `writes`, and write() writes them. `failure` keeps a failure.
   void add_job(const JobEffect& job);
   void put_ended(const EndedJob& job);
-  void remove_ended(const EndedGone& gone);
+  Status remove_ended(const Batch& batch);
+  void remove_notes(JobId job, uint32_t count);
+  // The same of a job that has ended, as far as it is there.
+  Status remove_body_and_notes(JobId job);
   void add_span(const std::string& tube, const EndedSpan& span);
   void put_row(Family family, const rocksdb::SliceParts& key, const rocksdb::SliceParts& value);
   void remove_row(Family family, std::string_view key);
@@ -145,6 +177,10 @@ struct Store::Impl {
   } durable;
   // It is a member so that batches reuse its memory. Only the thread that writes uses it.
   rocksdb::WriteBatch writes;
+  // Where the ended jobs of each tube are that has some, as in meta after the last batch. A write
+  // reads no row of meta, because it would meet a damaged block before a compaction does. Only the
+  // thread that writes uses it, and load().
+  EndedSpans ended_spans;
   std::atomic<uint64_t> bytes_written = 0;
   std::atomic<bool> write_stalled = false;
   std::mutex damaged_notes_mutex;

@@ -126,23 +126,15 @@ void Store::Impl::put_ended(const EndedJob& job) {
   put(Family::EndedOrder, ended_order_key(job.tube, job.place), view(encode(order_of(job))));
 }
 
-void Store::Impl::remove_ended(const EndedGone& gone) {
-  const auto key = job_key(gone.job);
-  remove_row(Family::Ended, view(key));
-  remove_row(Family::EndedOrder, ended_order_key(gone.tube, gone.place));
-  remove_row(Family::Bodies, view(key));
-  for (uint32_t place = 0; place < gone.notes; ++place) {
-    must(writes.Delete(db->family(Family::Notes), slice(view(note_key(gone.job, place)))));
-  }
-}
-
 void Store::Impl::add_span(const std::string& tube, const EndedSpan& span) {
   rocksdb::ColumnFamilyHandle* const meta = db->family(Family::Meta);
   const std::string key = ended_span_key(tube);
   if (span.empty()) {
     must(writes.Delete(meta, slice(key)));
+    ended_spans.erase(tube);
   } else {
     must(writes.Put(meta, slice(key), slice(view(encode(span)))));
+    ended_spans[tube] = span;
   }
 }
 
@@ -262,7 +254,8 @@ Status Store::write(const Batch& batch, bool sync) {
     impl.add_meta(MetaTag::FormatVersion, view(encode_format_version(format)));
   }
   // They come first, because their places may be used again.
-  for (const EndedGone& gone : batch.gone()) impl.remove_ended(gone);
+  Status removed = impl.fail_on_error(impl.remove_ended(batch));
+  if (!removed.ok()) return removed;
   for (const JobEffect& job : batch.jobs()) impl.add_job(job);
   const MetaWriter meta = {.writes = impl.writes, .meta = impl.db->family(Family::Meta)};
   for (const MetaEffect& effect : batch.metas()) std::visit(meta, effect);

@@ -124,7 +124,8 @@ constexpr StatsRow<StatsSources> of_server_own[] = {
     {"loop-lag-us", Form::Plain, of<&ProcessFacts::loop_lag_us>,
      "The longest turn of the event loop in the last five to ten seconds, in microseconds."},
     {"jobs-damaged", Form::Plain, of<&EngineStats::jobs_damaged>,
-     "Jobs that were buried because their body could not be read."},
+     "Jobs that were buried because their body could not be read. Jobs that have ended are not "
+     "among them."},
     {"connections-refused", Form::Plain, of<&ProcessFacts::connections_refused>,
      "Connections that spoke another protocol."},
     {"checkpoint-age", Form::Plain, of<&ProcessFacts::checkpoint_age_s>,

@@ -7,6 +7,21 @@
 
 namespace perennial::common {
 
+std::string to_base64(std::string_view bytes) {
+  return absl::Base64Escape({bytes.data(), bytes.size()});
+}
+
+std::string to_base64url(std::string_view bytes) {
+  return absl::WebSafeBase64Escape({bytes.data(), bytes.size()});
+}
+
+// Only the text that to_base64url() makes of the bytes stands for them.
+std::optional<std::string> from_base64url(std::string_view text) {
+  std::string out;
+  if (!absl::WebSafeBase64Unescape({text.data(), text.size()}, &out)) return std::nullopt;
+  return to_base64url(out) == text ? std::optional(std::move(out)) : std::nullopt;
+}
+
 // absl passes over white space, and takes texts without padding.
 std::optional<std::string> from_base64(std::string_view text) {
   const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;

@@ -18,6 +18,11 @@ struct Character {
 // not empty.
 Character take_character(std::string_view& text);
 
+// Whether the byte is one of a character of UTF-8, and not its first.
+inline bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
 // Text that is safe for a terminal: what it cannot show, except line feed and tab, becomes "\x1b".
 std::string printable(std::string_view text);
 

@@ -12,6 +12,7 @@
 #include "cmd/perennial/manual.h"
 #include "cmd/perennial/monitor/commands.h"
 #include "cmd/perennial/offline/commands.h"
+#include "cmd/perennial/schedules/commands.h"
 #include "cmd/perennial/stats/commands.h"
 #include "cmd/perennial/tubes/commands.h"
 #include "cmd/perennial/users/commands.h"
@@ -66,6 +67,7 @@ std::vector<Subcommand> all_commands() {
       migrate_command(),
       token_new_command(),
       users_check_command(),
+      schedule_next_command(),
       import_binlog_command(),
       copy_command(),
       export_beanstalkd_command(),
@@ -89,6 +91,7 @@ std::vector<Group> all_groups() {
       {"set", "Change jobs, or the settings of a tube"},
       {"token", "Tokens of users"},
       {"users", "Users of the server, and their rights"},
+      {"schedule", "Jobs at a time, again and again"},
       {"cluster", "A cluster, whose log is in etcd"},
       {"checkpoint", "Checkpoints: verified copies of a data directory"},
   };

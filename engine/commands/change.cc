@@ -90,7 +90,8 @@ void run(State& state, Conn& conn, const SetJob& set) {
 // Whoever may write to a job that somebody else has reserved is a rule of access. A note takes
 // space on the disk, so it is refused where a put is, but for a drain.
 void run(State& state, Conn& conn, const NoteJob& note) {
-  Job* const job = state.jobs.find(note.id);
+  Job* const job =
+      note.only_held ? state.jobs.find_reserved(conn, note.id) : state.jobs.find(note.id);
   if (job == nullptr) return state.turn.answer(conn.id, Word::NotFound);
   if (!state.turn.accepts_puts() || note.text.empty()) {
     return state.turn.answer(conn.id, Word::OutOfMemory);

@@ -14,8 +14,8 @@ namespace perennial::engine {
 namespace {
 
 // Returns whether the connection may delete the job; if so, it is deleted.
-bool remove_for(State& state, Conn& conn, JobId id) {
-  Job* const job = state.jobs.find_free(conn, id);
+bool remove_for(State& state, Conn& conn, JobId id, bool only_held = false) {
+  Job* const job = only_held ? state.jobs.find_reserved(conn, id) : state.jobs.find_free(conn, id);
   if (job == nullptr) return false;
   Tube& tube = state.tube_of(*job);
   ++tube.cmd_delete;
@@ -38,7 +38,7 @@ bool touch(State& state, Conn& conn, JobId id, Nanos left) {
 }  // namespace
 
 void run(State& state, Conn& conn, const Delete& command) {
-  const bool is_done = remove_for(state, conn, command.id);
+  const bool is_done = remove_for(state, conn, command.id, command.only_held);
   state.turn.answer(conn.id, is_done ? Word::Deleted : Word::NotFound);
 }
 

@@ -99,6 +99,8 @@ class IndexedHeap {
   void for_each(Visit visit) const {
     for (size_t i = 0; i < size(); ++i) visit(*entries_[i].item);
   }
+  // The item at a place below size(), in no particular order.
+  const T& at(size_t place) const { return *entries_[place].item; }
   bool holds(const T& item) const {
     return item.*Index < size() && entries_[item.*Index].item == &item;
   }

@@ -9,15 +9,18 @@
 namespace perennial::engine {
 namespace {
 
-// The key that the job takes again. Null: it has none, or has given it up.
-const JobKey* key_of(const JobRow& row) {
-  const bool has_key = row.fields && row.fields->key && !row.fields->key->given_up;
-  return has_key ? &*row.fields->key : nullptr;
+// The key that the job takes again. Null: it has none, has given it up, or the time of it is over,
+// which counts from the put whatever became of the job.
+const JobKey* key_of(const JobRow& row, Nanos now) {
+  if (!row.fields || !row.fields->key || row.fields->key->given_up) return nullptr;
+  const JobKey& key = *row.fields->key;
+  const bool is_over = key.until == KeyUntil::Ttl && held_until(key, row.created) <= now;
+  return is_over ? nullptr : &key;
 }
 
 // Another job has the key. A cooldown of the job itself ends with its return.
 std::optional<Duplicate> duplicate_of(const State& state, const EndedJob& ended) {
-  const JobKey* const key = key_of(ended.row);
+  const JobKey* const key = key_of(ended.row, state.turn.now());
   if (key == nullptr) return std::nullopt;
   const KeyTable::Entry* const entry =
       state.keys.find_taken(ended.tube, key->key, state.turn.now());
@@ -52,7 +55,10 @@ void keep_ended(State& state, const Job& job, const Ending& ending) {
                     .user = std::string(ending.user.substr(0, note_user_bytes_max))};
   ended.row.tube = 0;
   state.ended.set(tube, span);
-  state.turn.emit(JobEnded{std::move(ended), span});
+  // Its rows, in both families of ended jobs and in meta, cost the disk as much as three moves.
+  state.turn.emit_counted(JobEnded{std::move(ended), span});
+  state.turn.count_transition();
+  state.turn.count_transition();
 }
 
 Reply restore(State& state, const Restore& event) {
@@ -60,7 +66,7 @@ Reply restore(State& state, const Restore& event) {
   const EndedSpan span = state.ended.of(ended.tube);
   if (ended.place < span.first || ended.place >= span.next) return Word::InternalError;
   if (const auto duplicate = duplicate_of(state, ended)) return *duplicate;
-  const bool has_key = key_of(ended.row) != nullptr;
+  const bool has_key = key_of(ended.row, state.turn.now()) != nullptr;
   const auto refusal = put_refusal(state, ended.tube, 1, has_key ? 1 : 0);
   Tube* const tube = refusal ? nullptr : state.tubes.find_or_make(ended.tube);
   if (tube == nullptr) return count_refusal(state, refusal.value_or(PutRefusal::Tubes));

@@ -37,6 +37,8 @@ Word count_refusal(State& state, PutRefusal why) {
 void remove(State& state, Job& job, KeyEnd key_end, const Ending& ending) {
   if (ending.how != JobEnd::Expired) ++state.counters.job_ends.deleted;
   const bool is_kept = is_kept_after(state, job);
+  const Boxed<TubeSettings>& settings = state.tube_of(job).settings;
+  if (!is_kept && settings && keeps_ended(*settings)) ++state.counters.ended_not_kept;
   state.jobs.remove(job, ending.promised, [&] {
     if (is_kept) keep_ended(state, job, ending);
     end_key(state, job, key_end);

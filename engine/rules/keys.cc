@@ -13,6 +13,10 @@ void store_key(State& state, const std::string& tube, const std::string& key,
 
 }  // namespace
 
+Nanos held_until(const JobKey& key, Nanos created) {
+  return later(created, static_cast<Nanos>(key.seconds) * nanos_per_second);
+}
+
 std::optional<Duplicate> find_duplicate(State& state, const std::string& name, const Put& put) {
   if (!put.options || !put.options->key) return std::nullopt;
   const KeyTable::Entry* const entry =
@@ -30,11 +34,10 @@ void hold_key(State& state, const Job& job) {
   const JobFields* const fields = state.fields.of(job);
   if (fields == nullptr || !fields->key) return;
   const JobKey& key = *fields->key;
-  const Nanos length = static_cast<Nanos>(key.seconds) * nanos_per_second;
   store_key(state, state.tube_of(job).name, key.key,
             {.job = job.id,
              .until = key.until,
-             .expires_at = key.until == KeyUntil::Ttl ? later(state.turn.now(), length) : 0});
+             .expires_at = key.until == KeyUntil::Ttl ? held_until(key, job.created) : 0});
 }
 
 void end_key(State& state, Job& job, KeyEnd key_end) {

@@ -133,6 +133,10 @@ EndedSpan EngineView::ended_span(std::string_view tube) const {
   return state_->ended.of(tube);
 }
 
+uint64_t EngineView::ended_not_kept() const {
+  return state_->counters.ended_not_kept;
+}
+
 TubeSettings EngineView::settings_of(std::string_view tube) const {
   return state_->tubes.settings().in_force(tube);
 }

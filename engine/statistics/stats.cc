@@ -13,7 +13,7 @@ void tell_fields(JobStats::More& more, const JobFields& fields) {
     more.key = fields.key->key;
     more.key_seconds = fields.key->seconds;
   }
-  more.concurrency = fields.concurrency;
+  more.concurrency = fields.concurrency.copy();
   more.notes = fields.notes;
   more.restored = fields.restored;
   more.put_by = fields.put_by;
@@ -81,7 +81,7 @@ JobStats stats_of(const EndedJob& ended, Nanos now) {
                     .kicks = row.kicks,
                     .body_bytes = row.body_bytes};
   stats.more = JobStats::More{.tries = fields.tries,
-                              .backoff = fields.backoff.value_or(Backoff()),
+                              .backoff = fields.backoff ? *fields.backoff : Backoff(),
                               .dead = fields.dead,
                               .put_at = row.created};
   tell_fields(*stats.more, fields);

@@ -17,6 +17,8 @@ struct Counters {
   uint64_t jobs_duplicate = 0;
   uint64_t jobs_dead = 0;
   uint64_t jobs_expired = 0;
+  // Jobs that ended in a tube that keeps such jobs, while the input kept none.
+  uint64_t ended_not_kept = 0;
 };
 
 }  // namespace perennial::engine

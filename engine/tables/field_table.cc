@@ -112,7 +112,7 @@ Backoff FieldTable::backoff_of(const Job& job, const Tube& tube) const {
 const std::string& FieldTable::dead_tube_of(const Job& job, const Tube& tube) const {
   static const std::string none;
   const JobFields* const fields = of(job);
-  if (fields != nullptr && !fields->dead.empty()) return fields->dead;
+  if (fields != nullptr && !fields->dead.empty()) return fields->dead.str();
   return tube.settings && tube.settings->dead ? *tube.settings->dead : none;
 }
 

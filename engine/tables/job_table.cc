@@ -77,7 +77,7 @@ Job& JobTable::add_again(Tube& tube, const JobRow& ended) {
   again.tube = tube.id;
   const bool is_due = again.state == JobState::Delayed && again.order <= static_cast<uint64_t>(now);
   if (is_due || again.state == JobState::Reserved) again.state = JobState::Ready;
-  if (again.state == JobState::Buried) again.order = next_bury_order_++;
+  if (again.state == JobState::Buried) pass_bury_order(again.order);
   Job& job = *pool_.take(again);
   insert(tube, job);
   JobFields& fields = fields_.make(job);
@@ -258,7 +258,7 @@ void JobTable::restore(const JobRow& row, Nanos now) {
     const Nanos delay = static_cast<Nanos>(row.delay_s) * nanos_per_second + rest;
     job.order = std::min(row.order, static_cast<uint64_t>(later(now, delay)));
   }
-  if (row.state == JobState::Buried) next_bury_order_ = std::max(next_bury_order_, row.order + 1);
+  if (row.state == JobState::Buried) pass_bury_order(row.order);
   is_restoring_ = true;
   Job* const kept = pool_.take(job);
   jobs_.insert(row.id, kept);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -52,6 +53,11 @@ class JobTable {
     return entry.value != nullptr ? *entry.value : nullptr;
   }
   const Job* first_from(JobId id) const { return const_cast<JobTable*>(this)->first_from(id); }
+  // The job with the greatest id that is not above.
+  const Job* last_to(JobId id) const {
+    const auto entry = jobs_.last_to(id);
+    return entry.value != nullptr ? *entry.value : nullptr;
+  }
   size_t size() const { return jobs_.size(); }
 
   // ---- Ids. All below have been given out.
@@ -64,7 +70,8 @@ class JobTable {
   // Adds a job, ready or delayed. Its key is not held yet.
   Job& add(Tube& tube, const Put& put);
   // Adds a job that is as one was that has ended, with a new id. One that was reserved is ready; so
-  // is one whose delay is over, and one that had expired expires no more. Its key is not held yet.
+  // is one whose delay is over, and one that had expired expires no more. A buried one is where it
+  // was among the buried ones. Its key is not held yet.
   Job& add_again(Tube& tube, const JobRow& ended);
   // `edit` changes the job, which is in no heap meanwhile. `promised`: as in JobMoved.
   template <typename Edit>
@@ -144,6 +151,8 @@ class JobTable {
   JobId take_stored_id();
   // The job is one of the tube's, and counted as put.
   void insert(Tube& tube, Job& job);
+  // A buried job has this place: the next ones come behind it.
+  void pass_bury_order(uint64_t order) { next_bury_order_ = std::max(next_bury_order_, order + 1); }
   // Whether the job counts as ready since its put, unless its row says otherwise.
   bool is_ready_since_put(const Job& job) const;
   Nanos since_restored(const Job& job, Nanos now) const;

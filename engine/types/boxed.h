@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace perennial {
@@ -12,6 +13,8 @@ class Boxed {
  public:
   Boxed() = default;
   Boxed(T value) : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT: like std::optional.
+  Boxed(const std::optional<T>& value)                               // NOLINT
+      : value_(value ? std::make_unique<T>(*value) : nullptr) {}
   Boxed(const Boxed& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
   Boxed(Boxed&&) noexcept = default;
   Boxed& operator=(const Boxed& other) {
@@ -32,7 +35,14 @@ class Boxed {
     if (!value_) value_ = std::make_unique<T>();
     return *value_;
   }
+  // Replaces the value by a new one.
+  T& emplace() {
+    value_ = std::make_unique<T>();
+    return *value_;
+  }
   void reset() { value_.reset(); }
+  // A copy of the value.
+  std::optional<T> copy() const { return value_ ? std::optional<T>(*value_) : std::nullopt; }
 
   friend bool operator==(const Boxed& a, const Boxed& b) {
     return a.value_ && b.value_ ? *a == *b : !a.value_ && !b.value_;

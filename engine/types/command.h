@@ -87,6 +87,9 @@ struct ReserveJob {
 };
 struct Delete {
   JobId id;
+  // Only if the client holds the job. Core sets it for clients that stand for leases; it is not on
+  // the line.
+  bool only_held = false;
 };
 struct Release {
   JobId id;
@@ -276,9 +279,10 @@ struct KickTube {
 // Says something about a job. The parser hands over the text with the command.
 struct NoteJob {
   JobId id;
-  uint32_t bytes = 0;     // Of the text: at most note_bytes_max.
-  std::string text = {};  // Empty: there was no memory for it.
-  std::string user = {};  // Who says it. Core sets it; it is not on the line.
+  uint32_t bytes = 0;      // Of the text: at most note_bytes_max.
+  std::string text = {};   // Empty: there was no memory for it.
+  std::string user = {};   // Who says it. Core sets it; it is not on the line.
+  bool only_held = false;  // As in Delete.
 };
 // A note that is refused. Its text and the CRLF were dropped.
 struct NoteRefused {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -46,12 +47,25 @@ class IdMap {
     return found;
   }
 
+  // The entry with the highest id that is `to` or below, in the same way.
+  Entry last_to(JobId to) {
+    Entry found;
+    if (root_ == nullptr) return found;
+    if (!reaches(to >> page_bits)) to = UINT64_MAX >> (64 - page_bits * levels_);
+    find_last(root_, levels_, 0, to, found);
+    return found;
+  }
+
   struct ConstEntry {
     JobId id = 0;
     const T* value = nullptr;
   };
   ConstEntry first_from(JobId from) const {
     const Entry found = const_cast<IdMap*>(this)->first_from(from);
+    return {found.id, found.value};
+  }
+  ConstEntry last_to(JobId to) const {
+    const Entry found = const_cast<IdMap*>(this)->last_to(to);
     return {found.id, found.value};
   }
 
@@ -124,6 +138,28 @@ class IdMap {
       index = static_cast<unsigned>(next);
       const JobId below = base + (static_cast<JobId>(index) << shift);
       if (find_first(*inner->find(index), level - 1, below, from, found)) return true;
+    }
+  }
+
+  // Finds the last entry below such a page, as find_first() does.
+  static bool find_last(void* page, unsigned level, JobId base, JobId to, Entry& found) {
+    const unsigned shift = page_bits * (level - 1);
+    unsigned index = static_cast<unsigned>(std::min<JobId>((to - base) >> shift, page_mask));
+    if (level == 1) {
+      const int last = static_cast<Leaf*>(page)->last_to(index);
+      if (last == Leaf::nowhere) return false;
+      found = {base + static_cast<JobId>(last),
+               static_cast<Leaf*>(page)->find(static_cast<unsigned>(last))};
+      return true;
+    }
+    auto* const inner = static_cast<Inner*>(page);
+    for (;; --index) {
+      const int next = inner->last_to(index);
+      if (next == Inner::nowhere) return false;
+      index = static_cast<unsigned>(next);
+      const JobId below = base + (static_cast<JobId>(index) << shift);
+      if (find_last(*inner->find(index), level - 1, below, to, found)) return true;
+      if (index == 0) return false;
     }
   }
 

@@ -62,6 +62,21 @@ class IdPage {
     }
     return nowhere;
   }
+  // Returns the highest index in the page that is `to` or below; `nowhere` if there is none.
+  int last_to(unsigned to) {
+    if (!is_whole()) {
+      int last = nowhere;
+      for (int place = 0; place < count_; ++place) {
+        const int index = indexes()[place];
+        if (index <= static_cast<int>(to) && index > last) last = index;
+      }
+      return last;
+    }
+    for (int index = static_cast<int>(to); index >= 0; --index) {
+      if (is_used(static_cast<unsigned>(index))) return index;
+    }
+    return nowhere;
+  }
   template <typename Visit>
   void for_each(Visit visit) {
     for (unsigned index = 0; index < places; ++index) {

@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "engine/types/basic.h"
+#include "engine/types/boxed.h"
+#include "engine/types/boxed_text.h"
 
 // What a job has only if its client asked for an extension, and the settings of a tube.
 namespace perennial {
@@ -59,28 +61,29 @@ struct ConcurrencyKey {
   bool operator==(const ConcurrencyKey&) const = default;
 };
 
-// The optional fields of a job. A job without any of them has no JobFields at all. A number of 0
-// and an empty string mean: not set.
+// The optional fields of a job. A job without any of them has no JobFields at all, and one with
+// some has few of them, so what is large is boxed. A number of 0 and an empty text mean: not set.
 struct JobFields {
   uint32_t attempts = 0;  // The attempts that counted, since the last kick.
   uint32_t tries = 0;     // At most tries_max.
-  std::optional<Backoff> backoff = {};
-  std::string dead = {};  // The name of the tube that the job moves to when it is dead.
-  std::string from = {};  // The name of the tube in which it died.
-  Nanos expires_at = 0;   // Since the epoch.
-  std::optional<JobKey> key = {};
-  std::optional<ConcurrencyKey> concurrency = {};
+  Boxed<Backoff> backoff = {};
+  BoxedText dead = {};   // The name of the tube that the job moves to when it is dead.
+  BoxedText from = {};   // The name of the tube in which it died.
+  Nanos expires_at = 0;  // Since the epoch.
+  Boxed<JobKey> key = {};
+  Boxed<ConcurrencyKey> concurrency = {};
   // What delay_s and ttr_s of the row leave out: nanoseconds below one second, whole milliseconds.
   uint32_t delay_rest_ns = 0;
   uint32_t ttr_rest_ns = 0;
   uint32_t notes = 0;  // How many notes the job had. The last notes_max of them are kept.
   JobId restored = 0;  // The job that had ended and that was restored as this one.
   // Only of a job that was put, or first reserved, in a tube that keeps jobs which end.
-  std::string put_by = {};   // The user, cut off as that of a note is.
+  BoxedText put_by = {};     // The user, cut off as that of a note is.
   Nanos first_reserved = 0;  // Since the epoch.
 
   bool operator==(const JobFields&) const = default;
 };
+static_assert(sizeof(JobFields) == 96);
 
 // Whether a field is set that tells what became of the job. Only directories and clusters in which
 // jobs that end may be kept can have them.

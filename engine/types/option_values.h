@@ -106,8 +106,9 @@ struct Change {
   std::optional<T> value = {};
 
   bool operator==(const Change&) const = default;
-  // Changes the setting, if it is to be changed.
-  void apply(std::optional<T>& setting) const {
+  // Changes the setting, optional or boxed, if it is to be changed.
+  template <typename Setting>
+  void apply(Setting& setting) const {
     if (given) setting = value;
   }
 };

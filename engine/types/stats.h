@@ -297,7 +297,7 @@ struct StoreFacts {
   uint64_t disk_free_bytes = 0;
   std::string durability;          // commit, interval or never.
   std::string state;               // One of store_states.
-  uint64_t damaged_blocks = 0;     // Of tables of bodies and notes, that were found damaged.
+  uint64_t damaged_blocks = 0;     // Of bodies, notes and ended jobs, found damaged.
   uint64_t jobs_without_body = 0;  // Jobs that are left whose bodies were in them.
   uint64_t sync_us_p99 = 0;
   double batch_jobs_mean = 0;

@@ -69,6 +69,9 @@ class EngineView {
   // The name of the next tube behind this one, in the order of names, that keeps ended jobs. Null:
   // there is none.
   const std::string* next_with_ended(std::string_view after) const;
+  // How many jobs have ended since the start in tubes that keep such jobs, and were not kept:
+  // Input::keeps_ended.
+  uint64_t ended_not_kept() const;
   // What a job that has ended shows of itself, as job_statistics() does of others.
   JobStats ended_statistics(const EndedJob& ended, Nanos now) const;
   // Whether its numbers are wanted.
@@ -76,6 +79,20 @@ class EngineView {
   // Adds to `found` what list-jobs answers, and looks at `scan_max` jobs at most. None: there
   // is no such tube. Returns how many jobs it has looked at.
   std::optional<uint32_t> list_jobs(const ListJobs& list, uint32_t scan_max, JobList& found) const;
+  // The same from the newest job to the oldest: those before `list.after`, or all if it is 0.
+  std::optional<uint32_t> list_newest_jobs(const ListJobs& list, uint32_t scan_max,
+                                           JobList& found) const;
+  // The jobs of a tube that have failed: those that are buried, and those that died elsewhere and
+  // wait in this tube, which is the dead tube of others. One of its first few ready jobs has died
+  // then. There are so many places where such a job can be; 0: the tube has none of them.
+  struct FailedJob {
+    JobId id = 0;
+    bool is_dead = false;  // Otherwise it is buried.
+    uint64_t order = 0;    // Of those of the same kind and tube, a later failure has a higher one.
+  };
+  size_t failed_places(TubeId number) const;
+  // Adds those that are in the places from `first` to before `end`. They are in no order.
+  void failed_jobs(TubeId number, size_t first, size_t end, std::vector<FailedJob>& found) const;
   // Counts the jobs of a tube that are wanted, on from counted.cursor, and looks at `scan_max` jobs
   // at most, or at 1,000 of a tube with few of them. Returns whether all were looked at.
   struct CountJobs {

@@ -1,6 +1,6 @@
 # Sourced by etc/release: the image of a container, as a file. Not a program.
 #
-# The image has what the programs need and nothing else: their libraries, certificates, descriptions of terminals. No shell,
+# The image has what the programs need and nothing else: their libraries, certificates, time zones, descriptions of terminals. No shell,
 # no package manager, nothing to update but the whole. The archive is an OCI image layout, and has beside it the manifest.json
 # by which `docker load` of any version knows an image. It is written here, and not by an engine: so it needs neither root nor
 # user namespaces, has a health check (which engines leave out of OCI images, and read where it is there), and has the same
@@ -45,6 +45,7 @@ make_system_layer() {
   ln -s /etc/ssl/certs/ca-certificates.crt "$folder/usr/lib/ssl/cert.pem"
   cp -rL /usr/lib/locale/C.utf8 "$folder/usr/lib/locale/"
   cp -rL /lib/terminfo "$folder/usr/lib/"
+  copy_zones "$folder/usr/share/zoneinfo"
   cp -L /etc/os-release "$folder/usr/lib/os-release"
   ln -s ../usr/lib/os-release "$folder/etc/os-release"
   echo 'hosts: files dns' >"$folder/etc/nsswitch.conf"
@@ -59,9 +60,15 @@ make_system_layer() {
   done < <(image_packages)
 }
 
+# The time zones of schedules. Debian has them in three forms, and has a link to those of the machine; the image has the plain form.
+copy_zones() {
+  mkdir -p "$1"
+  tar -C /usr/share/zoneinfo --create --exclude=./posix --exclude=./right --exclude=./localtime . | tar -C "$1" --extract
+}
+
 # Packages of which the image has something.
 image_packages() {
-  sort -u "$work/library_packages" - <<<"$(printf '%s\n' base-files ca-certificates libc-bin ncurses-base)"
+  sort -u "$work/library_packages" - <<<"$(printf '%s\n' base-files ca-certificates libc-bin ncurses-base tzdata)"
 }
 
 make_programs_layer() {

@@ -103,7 +103,7 @@ a damaged data directory is refused and never guessed at.
 .
 The server is perenniald; perennial is the tool of its operators, and
 perennial-bench compares the speed of servers.")
-set(CPACK_DEBIAN_PACKAGE_DEPENDS adduser)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "adduser, tzdata")
 set(CPACK_DEBIAN_PACKAGE_PREDEPENDS "init-system-helpers (>= 1.54~)")
 # Only for drawing what a benchmark found.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gnuplot-nox | gnuplot, jq")

@@ -59,6 +59,11 @@ void Batch::add(const Transition& transition, std::string_view body) {
       transition);
 }
 
+const Batch::Rare& Batch::no_rare() {
+  static const Rare none;
+  return none;
+}
+
 void Batch::add_meta(MetaEffect effect) {
   bytes_ += meta_effect_bytes;
   if (const auto* stored = std::get_if<SettingsStored>(&effect)) {
@@ -69,28 +74,30 @@ void Batch::add_meta(MetaEffect effect) {
 }
 
 void Batch::add_key(const std::string& tube, const std::string& key, KeyEffect effect) {
+  Rare& rare = rare_.make();
   const auto [position, is_first] =
-      key_position_.try_emplace({tube, key}, static_cast<uint32_t>(keys_.size()));
+      rare.key_position.try_emplace({tube, key}, static_cast<uint32_t>(rare.keys.size()));
   if (!is_first) {
-    keys_[position->second] = std::move(effect);
+    rare.keys[position->second] = std::move(effect);
     return;
   }
   bytes_ += key_effect_bytes + tube.size() + key.size();
-  keys_.push_back(std::move(effect));
+  rare.keys.push_back(std::move(effect));
 }
 
 void Batch::add_note(const NoteStored& stored) {
   CHECK(stored.note.number > 0);
+  Rare& rare = rare_.make();
   const uint32_t place = place_of_note(stored.note.number);
   bytes_ += bytes_of(stored);
   const auto [position, is_first] =
-      note_position_.try_emplace({stored.job, place}, static_cast<uint32_t>(notes_.size()));
+      rare.note_position.try_emplace({stored.job, place}, static_cast<uint32_t>(rare.notes.size()));
   if (is_first) {
-    ++note_operations_;
-    notes_.emplace_back(stored);
+    ++rare.note_operations;
+    rare.notes.emplace_back(stored);
     return;
   }
-  NoteEffect& before = notes_[position->second];
+  NoteEffect& before = rare.notes[position->second];
   bytes_ -= bytes_of(std::get<NoteStored>(before));
   before = stored;
 }
@@ -98,30 +105,32 @@ void Batch::add_note(const NoteStored& stored) {
 // The id of the job is never used again, so nothing is stored for it behind this.
 void Batch::add_note(const NotesRemoved& removed) {
   CHECK(0 < removed.kept && removed.kept <= notes_max);
+  Rare& rare = rare_.make();
   for (uint32_t place = 0; place < notes_max; ++place) drop_note(removed.job, place);
   const auto job = position_.find(removed.job);
   if (job != position_.end() && !jobs_[job->second].before) return;  // None reached the disk.
   bytes_ += removed.kept * note_effect_bytes;
-  note_operations_ += removed.kept;
-  notes_.emplace_back(removed);
+  rare.note_operations += removed.kept;
+  rare.notes.emplace_back(removed);
 }
 
 // The last effect takes the place of the one that goes.
 void Batch::drop_note(JobId job, uint32_t place) {
-  const auto found = note_position_.find({job, place});
-  if (found == note_position_.end()) return;
+  Rare& rare = *rare_;
+  const auto found = rare.note_position.find({job, place});
+  if (found == rare.note_position.end()) return;
   const uint32_t position = found->second;
-  note_position_.erase(found);
-  --note_operations_;
-  bytes_ -= bytes_of(std::get<NoteStored>(notes_[position]));
-  if (position + 1 != notes_.size()) {
-    notes_[position] = std::move(notes_.back());
-    const auto* const moved = std::get_if<NoteStored>(&notes_[position]);
+  rare.note_position.erase(found);
+  --rare.note_operations;
+  bytes_ -= bytes_of(std::get<NoteStored>(rare.notes[position]));
+  if (position + 1 != rare.notes.size()) {
+    rare.notes[position] = std::move(rare.notes.back());
+    const auto* const moved = std::get_if<NoteStored>(&rare.notes[position]);
     if (moved != nullptr) {
-      note_position_[{moved->job, place_of_note(moved->note.number)}] = position;
+      rare.note_position[{moved->job, place_of_note(moved->note.number)}] = position;
     }
   }
-  notes_.pop_back();
+  rare.notes.pop_back();
 }
 
 // Keeps only the first `before` and the last `after` of each job. Writing each transition instead
@@ -162,15 +171,16 @@ void Batch::add_ended(const JobEnded& ended) {
 void Batch::add_gone(const EndedGone& gone) {
   CHECK(gone.notes <= notes_max);
   CHECK(!position_.contains(gone.job));
+  Rare& rare = rare_.make();
   bytes_ += gone_effect_bytes + gone.tube.size() + gone.notes * note_effect_bytes;
-  note_operations_ += gone.notes;
-  gone_.push_back(gone);
-  gone_.back().span = {};
+  rare.note_operations += gone.notes;
+  rare.gone.push_back(gone);
+  rare.gone.back().span = {};
   set_span(gone.tube, gone.span);
 }
 
 void Batch::set_span(const std::string& tube, const EndedSpan& span) {
-  const bool is_first = spans_.insert_or_assign(tube, span).second;
+  const bool is_first = rare_.make().spans.insert_or_assign(tube, span).second;
   if (is_first) bytes_ += span_effect_bytes + tube.size();
 }
 
@@ -189,17 +199,21 @@ void Batch::reseal(const BatchPlace& place) {
   place_ = place;
 }
 
+void Batch::Rare::clear() {
+  key_position.clear();
+  keys.clear();
+  note_position.clear();
+  notes.clear();
+  note_operations = 0;
+  gone.clear();
+  spans.clear();
+}
+
 void Batch::clear() {
   position_.clear();
   jobs_.clear();
   metas_.clear();
-  key_position_.clear();
-  keys_.clear();
-  note_position_.clear();
-  notes_.clear();
-  note_operations_ = 0;
-  gone_.clear();
-  spans_.clear();
+  if (rare_) rare_->clear();
   transitions_ = 0;
   bytes_ = 0;
   promised_ = false;
@@ -211,8 +225,9 @@ size_t Batch::operations() const {
   // Each job has at most three: one row deleted, one row put, and one body put or deleted; or, if
   // it is kept, one row deleted or a body put, and two rows put. So has one that goes: two rows and
   // a body.
-  return 3 * (jobs_.size() + gone_.size()) + metas_.size() + keys_.size() + note_operations_ +
-         spans_.size();
+  const Rare& rare = this->rare();
+  return 3 * (jobs_.size() + rare.gone.size()) + metas_.size() + rare.keys.size() +
+         rare.note_operations + rare.spans.size();
 }
 
 }  // namespace perennial::store

@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "engine/types/basic.h"
+#include "engine/types/boxed.h"
 #include "engine/types/transition.h"
 
 namespace perennial::store {
@@ -101,17 +102,35 @@ class Batch {
   std::span<const JobEffect> jobs() const { return jobs_; }
   std::span<const MetaEffect> metas() const { return metas_; }
   // Ordered by the first transition of each key.
-  std::span<const KeyEffect> keys() const { return keys_; }
+  std::span<const KeyEffect> keys() const { return rare().keys; }
   // At most one for each place of each job, or one for the job that is gone. The same transitions
   // give the same order. A job that was put and deleted within the batch has none.
-  std::span<const NoteEffect> notes() const { return notes_; }
+  std::span<const NoteEffect> notes() const { return rare().notes; }
   // Ended jobs that go, without spans of their own. A tube may use the place of one again for a job
   // that ends in this batch.
-  std::span<const EndedGone> gone() const { return gone_; }
+  std::span<const EndedGone> gone() const { return rare().gone; }
   // The places of the ended jobs after the batch, of each tube in which it has changed them.
-  const std::map<std::string, EndedSpan>& spans() const { return spans_; }
+  const std::map<std::string, EndedSpan>& spans() const { return rare().spans; }
 
  private:
+  // What many batches have nothing of: keys, notes and ended jobs. A batch changes its place three
+  // times on its way to the log, and the empty containers would cost it more than a job.
+  struct Rare {
+    // The position in `keys` of each key, by its tube and itself.
+    absl::flat_hash_map<std::pair<std::string, std::string>, uint32_t> key_position;
+    std::vector<KeyEffect> keys;
+    // The position in `notes` of each note that is stored, by its job and place.
+    absl::flat_hash_map<std::pair<JobId, uint32_t>, uint32_t> note_position;
+    std::vector<NoteEffect> notes;
+    size_t note_operations = 0;  // Also those that delete notes with an ended job.
+    std::vector<EndedGone> gone;
+    std::map<std::string, EndedSpan> spans;
+
+    void clear();
+  };
+
+  static const Rare& no_rare();
+  const Rare& rare() const { return rare_ ? *rare_ : no_rare(); }
   void add_job(const JobMoved& moved, std::string_view body);
   void add_meta(MetaEffect effect);
   void add_key(const std::string& tube, const std::string& key, KeyEffect effect);
@@ -125,15 +144,7 @@ class Batch {
   absl::flat_hash_map<JobId, uint32_t> position_;  // The position of each job in jobs_.
   std::vector<JobEffect> jobs_;
   std::vector<MetaEffect> metas_;
-  // The position in keys_ of each key, by its tube and itself.
-  absl::flat_hash_map<std::pair<std::string, std::string>, uint32_t> key_position_;
-  std::vector<KeyEffect> keys_;
-  // The position in notes_ of each note that is stored, by its job and place.
-  absl::flat_hash_map<std::pair<JobId, uint32_t>, uint32_t> note_position_;
-  std::vector<NoteEffect> notes_;
-  size_t note_operations_ = 0;  // Also those that delete notes with an ended job.
-  std::vector<EndedGone> gone_;
-  std::map<std::string, EndedSpan> spans_;
+  Boxed<Rare> rare_;
   size_t transitions_ = 0;
   size_t bytes_ = 0;
   bool promised_ = false;

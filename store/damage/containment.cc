@@ -1,6 +1,7 @@
 #include "store/damage/containment.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -47,10 +48,20 @@ JobId id_at(std::string key) {
   return get_big_endian<JobId>(key);
 }
 
-// The ids that a block may hold: those of keys behind `after`, up to `until`.
+// The ids that a block may hold: those of keys behind `after`, up to `until`; or all, if its keys
+// do not begin with ids.
 DamagedBlock damaged_block(const rocksdb::LiveFileMetaData& table, const TableBlock& block,
                            std::string problem) {
   const Family family = family_of(table);
+  if (!has_ids(family)) {
+    return {.family = family,
+            .table = table.file_number,
+            .offset = block.offset,
+            .bytes = block.bytes + block_trailer_bytes,
+            .first = 0,
+            .last = std::numeric_limits<JobId>::max(),
+            .problem = std::move(problem)};
+  }
   const std::string& after = block.after;
   // A job has one key in a family whose keys are ids, and perhaps further ones in any other.
   const bool is_next = after.size() >= sizeof(JobId) && key_bytes_of(family) == sizeof(JobId);
@@ -90,6 +101,7 @@ Result<std::string> substitute_for(const rocksdb::LiveFileMetaData& table, const
 // The compaction of a thread.
 struct Compaction {
   bool may_be_contained = false;
+  uint64_t version = 0;  // Of what was contained when it began.
   TableErrors errors = {};
   bool is_contained = false;
 };
@@ -147,9 +159,26 @@ bool Containment::contain(rocksdb::DB& db, const std::vector<uint64_t>& tables) 
       return false;
     }
     substitutes_.add(table.file_number, std::move(substitutes));
+    // Also for whoever has met the damage after note(), and before there were substitutes.
+    version_.fetch_add(1, std::memory_order_acq_rel);
     is_new = true;
   }
   return is_new;
+}
+
+Result<std::vector<DamagedBlock>> Containment::pass_over(rocksdb::DB& db,
+                                                         std::initializer_list<Family> families) {
+  const std::lock_guard checking(checking_);
+  std::vector<DamagedBlock> out;
+  for (const rocksdb::LiveFileMetaData& table : tables_not_loaded(db)) {
+    if (std::ranges::find(families, family_of(table)) == families.end()) continue;
+    Substitutes substitutes;
+    const Result<std::vector<DamagedBlock>> found = check(table, substitutes);
+    if (!found.ok()) return found.status();
+    if (!found->empty()) substitutes_.add(table.file_number, std::move(substitutes));
+    out.insert(out.end(), found->begin(), found->end());
+  }
+  return out;
 }
 
 // Reads each block as the disk has it. A block that can be read the second time is good.
@@ -196,10 +225,13 @@ Status Containment::note(const std::vector<DamagedBlock>& found) {
     }
   }
   for (const DamagedBlock& block : found) {
+    const std::string ids = has_ids(block.family)
+                                ? fmt::format("first_id={} last_id={} ", block.first, block.last)
+                                : std::string();
     inform("store.damage_contained",
-           fmt::format("family={} table={} offset={} bytes={} first_id={} last_id={} problem={}",
-                       name_of(block.family), table_name(block.table), block.offset, block.bytes,
-                       block.first, block.last, logfmt_text(block.problem)));
+           fmt::format("family={} table={} offset={} bytes={} {}problem={}", name_of(block.family),
+                       table_name(block.table), block.offset, block.bytes, ids,
+                       logfmt_text(block.problem)));
   }
   blocks_ = std::move(all);
   version_.fetch_add(1, std::memory_order_acq_rel);
@@ -222,13 +254,16 @@ void Containment::set_aside(const rocksdb::LiveFileMetaData& table) const {
     inform("store.not_set_aside", fmt::format("problem={}", logfmt_text(done.message())));
 }
 
-void Containment::begin_compaction(bool may_be_contained) {
-  compaction = {.may_be_contained = may_be_contained};
+void Containment::begin_compaction(const Containment* containment) {
+  compaction = {.may_be_contained = containment != nullptr,
+                .version = containment == nullptr ? 0 : containment->version()};
 }
 
 void Containment::end_failed_compaction(rocksdb::DB& db, const rocksdb::Status& status,
                                         const std::vector<uint64_t>& tables) {
-  compaction.is_contained = is_damage(status) && contain(db, tables);
+  // Another thread may have contained the damage since the compaction has read it.
+  compaction.is_contained =
+      is_damage(status) && (contain(db, tables) || version() != compaction.version);
 }
 
 bool Containment::forgives(const rocksdb::Status& status) {
@@ -253,7 +288,7 @@ void Containment::rewrite(rocksdb::DB& db, rocksdb::ColumnFamilyHandle& family,
   for (const rocksdb::LiveFileMetaData& table : tables) {
     if (cancelled) return;
     if (!substitutes_.has(table.file_number)) continue;
-    begin_compaction(true);
+    begin_compaction(this);
     compaction.is_contained = true;  // Whatever it meets is looked for below.
     const auto done = db.CompactFiles(how, &family, {path_of(table)},
                                       table.level > 0 ? table.level : first_level);
@@ -299,9 +334,10 @@ bool Containment::check_suspects(rocksdb::DB& db) {
     const JobId first = id_at(table.smallestkey);
     const JobId last = id_at(table.largestkey);
     // Of few tables of level 0 RocksDB reads each, whatever ids it has.
+    const bool is_any = table.level == 0 || !has_ids(family);
     const bool may_hold = std::ranges::any_of(suspects, [&](const Suspect& suspect) {
       const bool overlaps = suspect.first <= last && first <= suspect.last;
-      return suspect.family == family && (table.level == 0 || overlaps);
+      return suspect.family == family && (is_any || overlaps);
     });
     if (all || may_hold) tables.push_back(table.file_number);
   }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -45,10 +46,18 @@ class Containment {
   // the tables.
   bool contain(rocksdb::DB& db, const std::vector<uint64_t>& tables);
 
+  // For a reader of the database, which changes nothing on disk: checks all tables of these
+  // families, and returns the damaged blocks. They are read as others from then on, and nothing
+  // notes them. REQUIRES: no start loads the families. A second call returns only what it finds
+  // anew.
+  Result<std::vector<DamagedBlock>> pass_over(rocksdb::DB& db,
+                                              std::initializer_list<Family> families);
+
   // The three steps of a compaction, on its thread. It begins; it has failed, after which the
   // tables that it has read are checked; and whether its error may be forgiven, because the damage
   // is contained and the next try will not meet it.
-  static void begin_compaction(bool may_be_contained);
+  // `containment`: null if it concerns another family.
+  static void begin_compaction(const Containment* containment);
   void end_failed_compaction(rocksdb::DB& db, const rocksdb::Status& status,
                              const std::vector<uint64_t>& tables);
   static bool forgives(const rocksdb::Status& status);
@@ -60,7 +69,7 @@ class Containment {
                const std::atomic<bool>& cancelled);
 
   // Rows of jobs with ids from `first` to `last` could not be read: the tables that may hold them
-  // are to be checked.
+  // are to be checked. Where keys have no ids these are all of the family.
   void suspect(Family family, JobId first, JobId last);
   // Something that read all of them has met damage: all tables are to be checked.
   void suspect_all();

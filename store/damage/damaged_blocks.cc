@@ -117,8 +117,7 @@ Result<std::string> make_substitute(Family family, uint64_t bytes, std::string_v
   block.reserve(bytes + block_trailer_bytes);
   const size_t key_bytes = key.size() + sizeof(uint64_t);
   block += '\0';  // Nothing is shared with the key before.
-  block += static_cast<char>(key_bytes);
-  CHECK(key_bytes < 0x80);
+  add_varint(block, key_bytes);
   // With a length of one byte, one restart point, and their number.
   const size_t least = block.size() + 1 + key_bytes + 2 * restart_bytes;
   if (bytes < least) return Status(StatusCode::InvalidArgument, "the block is too short");
@@ -141,7 +140,7 @@ Result<std::string> make_substitute(Family family, uint64_t bytes, std::string_v
 
 std::string key_between(Family family, std::string_view after, uint32_t place) {
   std::string key(after);
-  key.resize(std::max(key.size(), key_bytes_of(family)) + 1 + sizeof place, '\0');
+  key.resize(std::max(key.size(), key_bytes_of(family, after)) + 1 + sizeof place, '\0');
   put_big_endian<uint32_t>(key.data() + key.size() - sizeof place, place);
   return key;
 }

@@ -4,10 +4,12 @@
 
 namespace perennial::store {
 
-DamagedIds::DamagedIds(const std::vector<DamagedBlock>& blocks, Family family) {
+DamagedIds::DamagedIds(const std::vector<DamagedBlock>& blocks,
+                       std::initializer_list<Family> families) {
   std::vector<Range> all;
   for (const DamagedBlock& block : blocks) {
-    if (block.family == family) all.push_back({.first = block.first, .last = block.last});
+    const bool is_wanted = std::ranges::find(families, block.family) != families.end();
+    if (is_wanted) all.push_back({.first = block.first, .last = block.last});
   }
   std::ranges::sort(all, {}, &Range::first);
   for (const Range& range : all) {
@@ -35,6 +37,15 @@ uint64_t DamagedIds::difference_max() const {
   uint64_t sum = 0;
   for (const Range& range : ranges_) sum += range.last - range.first + 1;
   return sum;
+}
+
+// Tables of `ended_order` are not compressed. The smallest entry is a deletion whose key differs
+// from the one before in one byte: three lengths, that byte, and the number and kind of the row.
+DamagedEnded::DamagedEnded(const std::vector<DamagedBlock>& blocks) : ids(blocks, Family::Ended) {
+  constexpr uint64_t entry_bytes_min = 3 + 1 + sizeof(uint64_t);
+  for (const DamagedBlock& block : blocks) {
+    if (block.family == Family::EndedOrder) order_rows_max += block.bytes / entry_bytes_min;
+  }
 }
 
 }  // namespace perennial::store

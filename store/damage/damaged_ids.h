@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "engine/types/basic.h"
@@ -9,6 +10,11 @@
 
 // Included by store's own files only.
 namespace perennial::store {
+
+// By how much two numbers differ.
+constexpr uint64_t difference_of(uint64_t one, uint64_t other) {
+  return one < other ? other - one : one - other;
+}
 
 // The ids that damaged blocks of one family may have held, as ranges that do not overlap, and the
 // jobs with such ids.
@@ -19,8 +25,10 @@ class DamagedIds {
     JobId last = 0;
   };
 
-  // Blocks of other families are left out.
-  DamagedIds(const std::vector<DamagedBlock>& blocks, Family family);
+  // Blocks of other families are left out. REQUIRES: keys of these begin with ids.
+  DamagedIds(const std::vector<DamagedBlock>& blocks, std::initializer_list<Family> families);
+  DamagedIds(const std::vector<DamagedBlock>& blocks, Family family)
+      : DamagedIds(blocks, {family}) {}
 
   // Notes a job if its id is in a range, and returns whether it is. REQUIRES: ids come in ascending
   // order.
@@ -52,6 +60,18 @@ struct DamagedNotes {
 
   DamagedIds ids;
   std::vector<uint32_t> had;  // How many each of ids.jobs() counts.
+};
+
+// What damaged blocks of ended jobs and of their order may have held.
+struct DamagedEnded {
+  explicit DamagedEnded(const std::vector<DamagedBlock>& blocks);
+
+  bool empty() const { return ids.empty() && order_rows_max == 0; }
+  // By how much the numbers of rows of the two families may differ.
+  uint64_t difference_max() const { return ids.difference_max() + order_rows_max; }
+
+  DamagedIds ids;               // Of blocks of `ended`.
+  uint64_t order_rows_max = 0;  // How many rows blocks of `ended_order` may have had.
 };
 
 }  // namespace perennial::store

@@ -8,11 +8,10 @@
 namespace perennial::store {
 namespace {
 
-std::string_view backoff_problem(const std::optional<Backoff>& backoff) {
-  if (!backoff) return {};
-  const bool is_ordered = 0 < backoff->first && backoff->first <= backoff->cap;
-  if (!is_ordered || backoff->cap > field_duration_max) return "back-off out of range";
-  if (backoff->first % nanos_per_ms == 0 && backoff->cap % nanos_per_ms == 0) return {};
+std::string_view backoff_problem(const Backoff& backoff) {
+  const bool is_ordered = 0 < backoff.first && backoff.first <= backoff.cap;
+  if (!is_ordered || backoff.cap > field_duration_max) return "back-off out of range";
+  if (backoff.first % nanos_per_ms == 0 && backoff.cap % nanos_per_ms == 0) return {};
   return "a back-off that is no whole number of milliseconds";
 }
 
@@ -21,7 +20,7 @@ std::string_view rest_problem(uint32_t rest_ns) {
   return rest_ns % nanos_per_ms == 0 ? "" : "a rest that is no whole number of milliseconds";
 }
 
-std::string_view key_problem(const std::optional<JobKey>& key) {
+std::string_view key_problem(const Boxed<JobKey>& key) {
   if (!key) return {};
   if (!is_key_of_right_length(key->key)) return "the job's key is empty or too long";
   return key->until == KeyUntil::Ttl && key->seconds == 0 ? "a key for no time" : "";
@@ -50,7 +49,7 @@ std::string_view problem(const JobFields& fields) {
     if (fields.concurrency->jobs_max == 0) return "a concurrency key for no job";
   }
   for (const std::string_view wrong :
-       {backoff_problem(fields.backoff), key_problem(fields.key),
+       {fields.backoff ? backoff_problem(*fields.backoff) : "", key_problem(fields.key),
         rest_problem(fields.delay_rest_ns), rest_problem(fields.ttr_rest_ns)}) {
     if (!wrong.empty()) return wrong;
   }
@@ -80,7 +79,7 @@ std::string_view problem(const TubeSettings& settings) {
     return "keep out of range";
   }
   if (settings.keep_max && *settings.keep_max == 0) return "keep-max out of range";
-  return backoff_problem(settings.backoff);
+  return settings.backoff ? backoff_problem(*settings.backoff) : "";
 }
 
 }  // namespace perennial::store

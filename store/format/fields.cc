@@ -1,5 +1,7 @@
 #include "store/format/fields.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "engine/types/check.h"
@@ -17,8 +19,8 @@ void for_each_field(const JobFields& fields, const Out& out) {
   if (fields.attempts != 0) out(FieldTag::Attempts, fields.attempts);
   if (fields.tries != 0) out(FieldTag::Tries, fields.tries);
   if (fields.backoff) out(FieldTag::Backoff, fields.backoff->first, fields.backoff->cap);
-  if (!fields.dead.empty()) out(FieldTag::Dead, std::string_view(fields.dead));
-  if (!fields.from.empty()) out(FieldTag::From, std::string_view(fields.from));
+  if (!fields.dead.empty()) out(FieldTag::Dead, std::string_view(fields.dead.str()));
+  if (!fields.from.empty()) out(FieldTag::From, std::string_view(fields.from.str()));
   if (fields.expires_at != 0) out(FieldTag::Expires, fields.expires_at);
   if (fields.key) {
     const JobKey& key = *fields.key;
@@ -35,7 +37,7 @@ void for_each_field(const JobFields& fields, const Out& out) {
   }
   if (fields.notes != 0) out(FieldTag::Notes, fields.notes);
   if (fields.restored != 0) out(FieldTag::Restored, fields.restored);
-  if (!fields.put_by.empty()) out(FieldTag::PutBy, std::string_view(fields.put_by));
+  if (!fields.put_by.empty()) out(FieldTag::PutBy, std::string_view(fields.put_by.str()));
   if (fields.first_reserved != 0) out(FieldTag::FirstReserved, fields.first_reserved);
 }
 
@@ -99,6 +101,10 @@ bool take_part(std::string_view& value, Number& number) {
 bool take_part(std::string_view& value, std::string& text) {
   text = value;
   value = {};
+  return true;
+}
+bool take_part(std::string_view& value, BoxedText& text) {
+  text = std::exchange(value, {});
   return true;
 }
 // Whether the value has exactly these parts.

@@ -94,11 +94,21 @@ constexpr std::optional<Family> family_named(std::string_view name) {
   return std::nullopt;
 }
 
+// Whether rows of the family are those of jobs that have ended.
+constexpr bool is_of_ended_jobs(Family family) {
+  return family == Family::Ended || family == Family::EndedOrder;
+}
+// Whether the rows of the family belong to jobs that others say are there. Where its tables have
+// later rows than those of the others, such rows can be told: a body belongs to one job and never
+// changes, and a note has its number.
+constexpr bool is_part_of_jobs(Family family) {
+  return family == Family::Bodies || family == Family::Notes;
+}
 // Whether a start loads the rows of the family, because they are the state of the queue. Rows of
 // the other families are read when somebody asks for one. So a damaged block of such a family
 // refuses no start and ends no server: it costs the rows in it. ../damage/README.md.
 constexpr bool is_loaded(Family family) {
-  return family != Family::Bodies && family != Family::Notes;
+  return !is_part_of_jobs(family) && !is_of_ended_jobs(family);
 }
 // The same by the name in a database or in messages. Any other name is that of a state.
 constexpr bool is_loaded(std::string_view name) {
@@ -111,9 +121,17 @@ constexpr bool is_loaded(std::string_view name) {
 constexpr bool is_overwritten(Family family) {
   return family == Family::Meta || family == Family::Keys || family == Family::Notes;
 }
-// How many bytes a key of the family has. REQUIRES: all its keys have the same length.
-constexpr size_t key_bytes_of(Family family) {
-  return family == Family::Notes ? sizeof(JobId) + 1 : sizeof(JobId);
+// Whether keys of the family begin with the id of a job.
+constexpr bool has_ids(Family family) {
+  return family != Family::Meta && family != Family::Keys && family != Family::EndedOrder;
+}
+// How many bytes a key of the family has. Those of `ended_order` have different lengths: it is that
+// of the keys which begin with the same byte as `key`. REQUIRES: the family is none of meta and
+// keys.
+constexpr size_t key_bytes_of(Family family, std::string_view key = {}) {
+  if (family == Family::Notes) return sizeof(JobId) + 1;
+  if (family != Family::EndedOrder) return sizeof(JobId);
+  return 1 + (key.empty() ? 0 : static_cast<uint8_t>(key[0])) + sizeof(uint64_t);
 }
 
 // The first byte of a key in meta.
@@ -287,6 +305,8 @@ inline constexpr size_t ended_order_row_bytes = 24;
 EndedOrder order_of(const EndedJob& job);
 // The keys of a tube are in the order of places.
 std::string ended_order_key(std::string_view tube, uint64_t place);
+// Returns the place in a key, also where its value is damaged. REQUIRES: the key has one.
+uint64_t place_in_ended_order_key(std::string_view key);
 Bytes<ended_order_row_bytes> encode(const EndedOrder& order);
 Result<EndedOrder> decode_ended_order(std::string_view key, std::string_view value);
 // Where the ended jobs of a tube are, in meta. REQUIRES: the span is not empty; without any ended

@@ -174,6 +174,11 @@ std::string ended_order_key(std::string_view tube, uint64_t place) {
   return key;
 }
 
+uint64_t place_in_ended_order_key(std::string_view key) {
+  CHECK(key.size() > sizeof(uint64_t));
+  return get_big_endian<uint64_t>(key.substr(key.size() - sizeof(uint64_t)));
+}
+
 EndedOrder order_of(const EndedJob& job) {
   return {.tube = job.tube,
           .place = job.place,

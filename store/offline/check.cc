@@ -90,10 +90,10 @@ Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList&
   }
   check_tables(*db, options, summary, faults);
   const MetaFacts meta = check_meta(*db, summary, faults);
-  check_jobs(*db, options, meta, summary, faults);
+  const bool has_all_ended = check_jobs(*db, options, meta, summary, faults);
   check_keys(*db, meta, summary, faults);
   check_notes(*db, options, summary, faults);
-  check_ended_order(*db, summary, faults);
+  check_ended_order(*db, options, summary, has_all_ended, faults);
   return {};
 }
 

@@ -49,8 +49,8 @@ struct CheckSummary {
   uint64_t ended = 0;  // Jobs that have ended and are kept.
   uint64_t tables = 0;
   uint64_t faults = 0;
-  // Whether a server starts nevertheless: the only faults are of bodies and notes, whose damage it
-  // contains, and of ended jobs that can be read and do not fit.
+  // Whether a server starts nevertheless: the only faults are of bodies, notes and ended jobs,
+  // whose damage it contains.
   bool starts = false;
 };
 

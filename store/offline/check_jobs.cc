@@ -36,7 +36,8 @@ class JobCheck {
   JobCheck(const Database& db, const CheckOptions& options, const MetaFacts& meta,
            CheckSummary& summary, FaultList& faults);
 
-  void run();
+  // Returns whether `ended` could be read to its end.
+  bool run();
 
  private:
   // Sets key_ to the lowest current key of all walks. False at the end of all.
@@ -66,9 +67,10 @@ class JobCheck {
   const MetaFacts& meta_;
   CheckSummary& summary_;
   FaultList& faults_;
-  // What damaged blocks of bodies and of notes may have had.
+  // What damaged blocks of bodies, of notes and of ended jobs may have had.
   const DamagedIds damaged_;
   const DamagedIds damaged_notes_;
+  const DamagedIds damaged_ended_;
   // In the order of job_families, and then `ended`.
   std::array<Walk, job_families.size() + 1> walks_;
   std::string key_;
@@ -84,7 +86,8 @@ JobCheck::JobCheck(const Database& db, const CheckOptions& options, const MetaFa
       summary_(summary),
       faults_(faults),
       damaged_(known_damage(db, options, Family::Bodies)),
-      damaged_notes_(known_damage(db, options, Family::Notes)) {
+      damaged_notes_(known_damage(db, options, Family::Notes)),
+      damaged_ended_(known_damage(db, options, Family::Ended)) {
   rocksdb::ReadOptions how;
   how.fill_cache = false;
   how.readahead_size = 2 << 20;
@@ -98,7 +101,7 @@ JobCheck::JobCheck(const Database& db, const CheckOptions& options, const MetaFa
   }
 }
 
-void JobCheck::run() {
+bool JobCheck::run() {
   while (find_lowest()) {
     check_key();
     advance();
@@ -110,6 +113,7 @@ void JobCheck::run() {
   summary_.bodies = bodies().rows;
   summary_.ended = ended().rows;
   compare_counts();
+  return !ended().is_broken;
 }
 
 bool JobCheck::find_lowest() {
@@ -137,6 +141,7 @@ std::optional<JobRow> JobCheck::check_ended() {
   if (!ended().is_at(key_)) return std::nullopt;
   Result<EndedJob> job = decode_ended(key_, view(ended().at->value()));
   if (job_family_) {
+    faults_.stop_start();  // There are too few bodies then.
     faults_.add(Family::Ended, key_, fmt::format("the job is also in {}", name_of(*job_family_)));
   } else {
     job_family_ = Family::Ended;
@@ -191,8 +196,8 @@ void JobCheck::check_fields(const JobRow& row, Family family) {
   const auto check_name = [&](std::string_view name, std::string_view what) {
     if (!name.empty()) faults_.check_name(family, key_, name, what);
   };
-  check_name(fields.dead, "the dead tube has a name that no tube can have");
-  check_name(fields.from, "the tube of origin has a name that no tube can have");
+  check_name(fields.dead.str(), "the dead tube has a name that no tube can have");
+  check_name(fields.from.str(), "the tube of origin has a name that no tube can have");
   if (fields.concurrency) {
     check_name(fields.concurrency->key, "the concurrency key is not one that a job can have");
   }
@@ -208,20 +213,24 @@ void JobCheck::check_key_field(const JobRow& row) {
 
 // A family that could not be read to its end is not blamed for missing partners. A body without a
 // job whose deletion may have been in a damaged block is no fault: no job needs it, and the next
-// start removes it.
+// start removes it. Nor is one of an ended job whose row may have been in one.
 void JobCheck::check_pair() {
   const bool has_job = job_family_.has_value();
   const bool has_body = bodies().is_at(key_);
   const Result<JobId> id = decode_job_key(Family::Bodies, key_);
   const bool is_of_block = id.ok() && damaged_.contains(*id);
+  const bool is_left = is_of_block || (id.ok() && damaged_ended_.contains(*id));
   if (has_job && !has_body && !bodies().is_broken) {
     if (is_of_block) {
       faults_.add_contained(*job_family_, key_, "the job has lost its body to a damaged block");
+    } else if (job_family_ == Family::Ended && id.ok() && damaged_ended_.contains(*id)) {
+      faults_.add_contained(Family::Ended, key_, "the job has gone, and is back after damage");
     } else {
+      if (job_family_ == Family::Ended) faults_.stop_start();  // It compares the numbers.
       faults_.add(*job_family_, key_, "the job has no body");
     }
   }
-  if (has_body && !has_job && !is_of_block && !are_rows_broken()) {
+  if (has_body && !has_job && !is_left && !are_rows_broken()) {
     faults_.stop_start();
     faults_.add(Family::Bodies, key_, "the body has no job");
   }
@@ -268,11 +277,12 @@ bool JobCheck::are_rows_broken() const {
       walks_, [](const Walk& walk) { return walk.is_broken && walk.family != Family::Bodies; });
 }
 
-// Whether damaged blocks of bodies account for the difference, as they do for a start.
+// Whether damaged blocks account for the difference, as they do for a start.
 bool JobCheck::is_explained(const Walk& walk, uint64_t accounted) const {
-  if (walk.family != Family::Bodies) return false;
-  const uint64_t difference = std::max(accounted, walk.rows) - std::min(accounted, walk.rows);
-  return difference <= damaged_.difference_max();
+  const uint64_t difference = difference_of(accounted, walk.rows);
+  const uint64_t of_ended = damaged_ended_.difference_max();
+  if (walk.family == Family::Ended) return difference <= of_ended;
+  return walk.family == Family::Bodies && difference <= damaged_.difference_max() + of_ended;
 }
 
 // Compares only families whose rows are all in tables, because rows that are only in the log are
@@ -300,9 +310,9 @@ void JobCheck::compare_counts() {
 
 }  // namespace
 
-void check_jobs(const Database& db, const CheckOptions& options, const MetaFacts& meta,
+bool check_jobs(const Database& db, const CheckOptions& options, const MetaFacts& meta,
                 CheckSummary& summary, FaultList& faults) {
-  JobCheck(db, options, meta, summary, faults).run();
+  return JobCheck(db, options, meta, summary, faults).run();
 }
 
 }  // namespace perennial::store

@@ -25,13 +25,25 @@ std::optional<std::string_view> JobRows::find(size_t place, std::string_view key
   return view(row.value());
 }
 
+namespace {
+
 // A record that is damaged itself explains nothing.
-DamagedIds known_damage(const Database& db, const CheckOptions& options, Family family) {
+std::vector<DamagedBlock> known_blocks(const Database& db, const CheckOptions& options) {
   const auto blocks = read_damage_record(options.env, db->GetName());
-  return DamagedIds(blocks.ok() ? *blocks : std::vector<DamagedBlock>(), family);
+  return blocks.ok() ? *blocks : std::vector<DamagedBlock>();
 }
 
-void check_each_row(const Database& db, Family family, FaultList& faults,
+}  // namespace
+
+DamagedIds known_damage(const Database& db, const CheckOptions& options, Family family) {
+  return {known_blocks(db, options), family};
+}
+
+DamagedEnded known_damage_of_ended(const Database& db, const CheckOptions& options) {
+  return DamagedEnded(known_blocks(db, options));
+}
+
+bool check_each_row(const Database& db, Family family, FaultList& faults,
                     const std::function<void(std::string_view, std::string_view)>& check) {
   rocksdb::ReadOptions how;
   how.fill_cache = false;
@@ -42,10 +54,11 @@ void check_each_row(const Database& db, Family family, FaultList& faults,
     last_key = view(at->key());
     check(last_key, view(at->value()));
   }
-  if (at->status().ok()) return;
+  if (at->status().ok()) return true;
   faults.add(family, last_key,
              fmt::format("what is behind this key cannot be read, and was not checked: {}",
                          from_rocksdb(at->status()).message()));
+  return false;
 }
 
 }  // namespace perennial::store

@@ -70,13 +70,14 @@ class FaultList {
   bool stops_start_ = false;
 };
 
-// Calls `check` with the key and the value of each row of the family. Adds a fault if the family
-// cannot be read to its end. REQUIRES: the database has the family.
-void check_each_row(const Database& db, Family family, FaultList& faults,
+// Calls `check` with the key and the value of each row of the family. Adds a fault and returns
+// false if the family cannot be read to its end. REQUIRES: the database has the family.
+bool check_each_row(const Database& db, Family family, FaultList& faults,
                     const std::function<void(std::string_view, std::string_view)>& check);
 
 // What damaged blocks of the family may have had that an open store has left out.
 DamagedIds known_damage(const Database& db, const CheckOptions& options, Family family);
+DamagedEnded known_damage_of_ended(const Database& db, const CheckOptions& options);
 
 // The content of meta with which the rows of jobs are compared.
 struct MetaFacts {
@@ -88,7 +89,8 @@ struct MetaFacts {
 };
 
 MetaFacts check_meta(const Database& db, CheckSummary& summary, FaultList& faults);
-void check_jobs(const Database& db, const CheckOptions& options, const MetaFacts& meta,
+// Returns whether `ended` could be read to its end.
+bool check_jobs(const Database& db, const CheckOptions& options, const MetaFacts& meta,
                 CheckSummary& summary, FaultList& faults);
 // Checks the rows of `keys` against the jobs that they name.
 void check_keys(const Database& db, const MetaFacts& meta, CheckSummary& summary,
@@ -102,8 +104,9 @@ void check_notes(const Database& db, const CheckOptions& options, CheckSummary& 
 // blocks of notes may have had. REQUIRES: the job counts some.
 void check_notes_of(const Database& db, Family family, const JobRow& row, const DamagedIds& damaged,
                     FaultList& faults);
-// Checks the rows of `ended_order` against those of `ended`.
-void check_ended_order(const Database& db, const CheckSummary& summary, FaultList& faults);
+// Checks the rows of `ended_order` against those of `ended`. `has_all`: those could be read.
+void check_ended_order(const Database& db, const CheckOptions& options, const CheckSummary& summary,
+                       bool has_all, FaultList& faults);
 // Checks that an ended job is in the order of its tube.
 void check_order_of(const Database& db, const EndedJob& job, const MetaFacts& meta,
                     FaultList& faults);

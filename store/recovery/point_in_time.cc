@@ -24,7 +24,13 @@ bool has_no_tables(const Manifest& manifest, uint32_t id, std::optional<uint64_t
   return made != manifest.made_at.end() && log.value_or(0) <= made->second;
 }
 
-// All families that a start loads and that may have tables. Rows of later of the others are told
+// By the name in a database.
+bool is_part_of_jobs_named(std::string_view name) {
+  const std::optional<Family> family = family_named(name);
+  return family && is_part_of_jobs(*family);
+}
+
+// All families that may have tables and are no parts of jobs. Rows of later of the others are told
 // from the rest when they are compared with jobs: forced_start.cc. The number of a family without
 // rows is not kept up to date, but RocksDB replays no log file below min_log.
 std::vector<FlushedFamily> state_families(const Manifest& manifest) {
@@ -32,7 +38,7 @@ std::vector<FlushedFamily> state_families(const Manifest& manifest) {
   for (const auto& [id, log] : manifest.flushed_to) {
     const auto name = manifest.names.find(id);
     const auto known = name == manifest.names.end() ? std::string_view() : name->second;
-    if (!is_loaded(known) || has_no_tables(manifest, id, log)) continue;
+    if (is_part_of_jobs_named(known) || has_no_tables(manifest, id, log)) continue;
     out.push_back({.name = known, .log = std::max(log.value_or(0), manifest.min_log)});
   }
   return out;
@@ -42,7 +48,7 @@ std::vector<FlushedFamily> state_families(const Manifest& manifest) {
 uint64_t compared_log(const Manifest& manifest) {
   uint64_t highest = manifest.min_log;
   for (const auto& [id, name] : manifest.names) {
-    if (is_loaded(name)) continue;
+    if (!is_part_of_jobs_named(name)) continue;
     const auto log = manifest.flushed_to.find(id);
     if (log != manifest.flushed_to.end()) highest = std::max(highest, log->second.value_or(0));
   }

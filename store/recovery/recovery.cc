@@ -247,8 +247,11 @@ Status ensure_durable_mark(const RecoveryPlan& plan, const Options& options) {
 }
 
 Result<Database> open_view(const std::string& db_path, const Options& options,
-                           StoreFailure& failure, const RecoveryPlan& plan) {
-  Result<Database> db = Database::open_to_read(db_path, options, failure, plan.view());
+                           StoreFailure& failure, const RecoveryPlan& plan,
+                           DamagedBlocks* damaged) {
+  View view = plan.view();
+  view.damaged = damaged;
+  Result<Database> db = Database::open_to_read(db_path, options, failure, std::move(view));
   if (!db.ok()) return db;
   if (Status known = check_version(*db, options); !known.ok()) return known;
   if (Status whole = check_families(*db, options); !whole.ok()) return whole;

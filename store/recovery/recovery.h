@@ -76,8 +76,10 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
                                    StoreFailure& failure, Purpose purpose = Purpose::Read);
 
 // Opens the database read-only as it will be after the truncations, and truncates nothing.
+// `damaged`: what tables read in place of damaged blocks; it may be null, and outlives the result.
 Result<Database> open_view(const std::string& db_path, const Options& options,
-                           StoreFailure& failure, const RecoveryPlan& plan);
+                           StoreFailure& failure, const RecoveryPlan& plan,
+                           DamagedBlocks* damaged = nullptr);
 
 // Returns the next id that a start gives out. If the plan has losses, it is skip_ids() of the one
 // in the database, because ids that were given out may be among what is lost.

@@ -18,11 +18,9 @@ namespace perennial::store {
 // would miss the cache three times, which takes longer than all else that a memtable does for it.
 class IdIndex {
  public:
-  // Reserves memory for `lines` groups of neighbours, so that growing copies nothing until then.
-  explicit IdIndex(size_t lines) {
-    lines_.reserve(lines);
-    places_.reserve(lines / 2);
-  }
+  // With the first id, memory is reserved for `lines` groups of neighbours, so that growing copies
+  // nothing until then.
+  explicit IdIndex(size_t lines) : lines_usual_(lines) {}
 
   // Sets the number of an id, and returns the one before; 0: there was none.
   uint32_t exchange(uint64_t id, uint32_t number) {
@@ -50,11 +48,16 @@ class IdIndex {
   static_assert(sizeof(Line) == 64);
 
   size_t place_of(uint64_t line) {
+    if (lines_.empty()) {
+      lines_.reserve(lines_usual_);
+      places_.reserve(lines_usual_ / 2);
+    }
     const auto [found, is_new] = places_.try_emplace(line, static_cast<uint32_t>(lines_.size()));
     if (is_new) lines_.emplace_back();
     return found->second;
   }
 
+  const size_t lines_usual_;
   absl::flat_hash_map<uint64_t, uint32_t> places_;  // By the number of the line, in lines_.
   std::vector<Line> lines_;
   uint64_t last_line_ = 0;  // Valid when there is any line.

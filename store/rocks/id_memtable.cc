@@ -128,6 +128,7 @@ class IdMemtable final : public rocksdb::MemTableRep {
     std::array<std::byte, sizeof(EntryIterator)> bytes;
   };
 
+  void reserve_usual();
   const char* find_by_id(const Entry& sought, From from) const;
   const char* find_sorted(std::string_view internal_key, From from) const;
   const char* find_anywhere(std::string_view internal_key, From from) const;
@@ -188,12 +189,14 @@ class Lookup final : public rocksdb::MemTableRep::Iterator {
 
 IdMemtable::IdMemtable(const Compare& compare, rocksdb::Allocator* allocator, IdMemtableUse use)
     : MemTableRep(allocator), compare_(compare), use_(use) {
-  // Reserved memory that is not touched costs nothing, and growing would copy all entries.
+  if (use_ == IdMemtableUse::Lookups) newest_.emplace(entries_usual);
+}
+
+// Reserved memory that is not touched costs nothing, and growing would copy all entries. Most
+// memtables of a store that is only read, and many of one that starts, stay empty.
+void IdMemtable::reserve_usual() {
   entries_.reserve(entries_usual);
-  if (use_ == IdMemtableUse::Lookups) {
-    older_.reserve(entries_usual);
-    newest_.emplace(entries_usual);
-  }
+  if (use_ == IdMemtableUse::Lookups) older_.reserve(entries_usual);
 }
 
 void IdMemtable::Insert(rocksdb::KeyHandle handle) {
@@ -202,6 +205,7 @@ void IdMemtable::Insert(rocksdb::KeyHandle handle) {
   const bool id = is_id(key);
   const Entry entry = id ? entry_of(key, bytes) : Entry{.bytes = bytes};
   const std::lock_guard lock(mutex_);
+  if (entries_.empty()) reserve_usual();
   entries_.push_back(entry);
   count_.store(entries_.size(), std::memory_order_relaxed);
   only_ids_ = only_ids_ && id;

@@ -94,6 +94,8 @@ struct View {
   std::map<std::string, Patch> patches = {};  // By name.
   // The MANIFEST that CURRENT seems to name; empty: the one that it names.
   std::string current = {};
+  // What tables read in place of damaged blocks. It may be null, and outlives the file system.
+  DamagedBlocks* damaged = nullptr;
 };
 
 // Makes a read-only file system in which the directory is as the view says.

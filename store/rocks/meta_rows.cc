@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <rocksdb/iterator.h>
 
+#include "store/damage/damaged_blocks.h"
 #include "store/rocks/database.h"
 #include "store/types/rocks_status.h"
 
@@ -22,11 +23,14 @@ Result<std::string> read_row(const Database& db, MetaTag tag) {
   return value;
 }
 
-// Returns the highest id of a family, or 0 if the family is empty or not there.
+// Returns the highest id of a family, or 0 if the family is empty or not there, or if it is one
+// that no start loads and its last rows cannot be read: damage there refuses no start.
 Result<JobId> newest_job(const Database& db, Family family) {
   if (db.family(family) == nullptr) return JobId{0};
+  const TableErrors errors;
   const std::unique_ptr<rocksdb::Iterator> row(db->NewIterator({}, db.family(family)));
   row->SeekToLast();
+  if (!is_loaded(family) && errors.contains(row->status())) return JobId{0};
   if (!row->status().ok()) return from_rocksdb(row->status());
   return row->Valid() ? decode_job_key(family, view(row->key())) : JobId{0};
 }

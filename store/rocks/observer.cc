@@ -79,7 +79,7 @@ class FailureListener : public rocksdb::EventListener {
 
   // RocksDB calls the next two before OnBackgroundError, and on the same thread.
   void OnCompactionBegin(rocksdb::DB* /*db*/, const rocksdb::CompactionJobInfo& job) override {
-    Containment::begin_compaction(containment_ != nullptr && !is_loaded(job.cf_name));
+    Containment::begin_compaction(is_loaded(job.cf_name) ? nullptr : containment_);
   }
   void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& job) override {
     if (job.status.ok() || containment_ == nullptr) return;

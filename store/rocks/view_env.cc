@@ -8,8 +8,10 @@
 
 #include <rocksdb/file_system.h>
 
+#include "store/damage/damaged_blocks.h"
 #include "store/rocks/log_env.h"
 #include "store/rocks/log_files.h"
+#include "store/types/damage.h"
 
 // The file system of a View: it shows a directory as it would be after a start, and changes
 // nothing.
@@ -158,6 +160,8 @@ class ViewFileSystem : public rocksdb::FileSystemWrapper {
     if (status.ok() && patch != view_.patches.end()) {
       *file = std::make_unique<PatchedFile>(std::move(*file), patch->second);
     }
+    const uint64_t table = view_.damaged != nullptr ? table_number_of(name_of(path)) : 0;
+    if (status.ok() && table != 0) *file = view_.damaged->wrap(table, std::move(*file));
     return status;
   }
   IOStatus GetFileSize(const std::string& path, const IOOptions& options, uint64_t* bytes,

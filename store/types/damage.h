@@ -18,7 +18,8 @@ struct DamagedBlock {
   uint64_t offset = 0;  // In the table's file, in bytes.
   uint64_t bytes = 0;   // With the checksum behind the block.
   // Every job of which a row was in the block has an id from `first` to `last`. Rows of other jobs
-  // with such an id are in other tables or blocks.
+  // with such an id are in other tables or blocks. Where keys do not begin with ids, as those of
+  // `ended_order`, these are all ids.
   JobId first = 0;
   JobId last = 0;
   std::string problem = {};

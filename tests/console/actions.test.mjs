@@ -461,7 +461,8 @@ page_test('A user of one tube asks for nothing that is refused', async (page, se
   await page.keyboard.press('Enter');
   await page.getByRole('button', {name: 'Live'}).waitFor();
   await page.goto(server.url);
-  await page.getByText('No grant of the user allows this.').waitFor();
+  await page.getByText('The numbers of the whole server need the verb monitor.').waitFor();
+  assert.deepEqual(await page.getByRole('navigation', {name: 'Screens'}).getByRole('link').allInnerTexts(), ['Overview', 'Tubes', 'Jobs', 'Ended', 'Search']);
   await page.goto(`${server.url}/tubes/look`);
   await page.getByRole('heading', {name: 'look', level: 1}).waitFor();
   await page.waitForTimeout(5000);
@@ -489,8 +490,8 @@ page_test('Nobody sees a button for what the server would refuse', async (page, 
   const buttons = (where) => where.getByRole('button').allInnerTexts();
   for (const [tube, of_tube, of_all, of_job] of [
     ['look', [], [], always],
-    ['put', ['Put a job…'], [], ['Copy…', ...always]],
-    ['manage', ['Resume', 'Pause…', 'Kick…'], ['Kick all…', 'Move all…', 'Delete all…'], ['Kick', 'Change…', 'Move…', ...always, 'Delete…']],
+    ['put', ['Put a job…'], [], ['Copy…', 'Edit and put…', ...always]],
+    ['manage', ['Resume', 'Settings…', 'Pause…', 'Kick…'], ['Kick all…', 'Move all…', 'Delete all…'], ['Kick', 'Change…', 'Move…', ...always, 'Delete…']],
     ['work', [], [], ['Bury', ...always]],
   ]) {
     await t.test(tube, async () => {

@@ -18,10 +18,12 @@ const lines = async (page) => (await rows(page, 'Table of what has ended')).map(
 async function end(server, tube, how, {jobs = 1, user = null, ago = 0, fields = {}} = {}) {
   await server.keep(tube, {keep_seconds: 86400});
   let last;
+  let at;  // All of them at one time, however slow the machine is.
   for (let i = 0; i < jobs; ++i) {
     last = server.queue.put(tube, 'x', fields);
     server.queue.remove(last, how, user);
-    server.queue.ended[0].at -= ago;
+    at ??= server.queue.ended[0].at - ago;
+    server.queue.ended[0].at = at;
   }
   return String(last.id);
 }

@@ -33,11 +33,11 @@ function end(server, tube, how, jobs = 1, fields = {}) {
 page_test('A question about deletes says whether there is a way back, and for how long', async (page, server, t) => {
   for (const [tube, settings, one, some] of [
     ['keeps-not', {}, 'It cannot be put back: its tube keeps no jobs that have ended.', 'They cannot be put back: the tube keeps no jobs that have ended.'],
-    ['keeps-day', {keep_seconds: 86400}, 'It can be put back for 1 d, unless the disk gets short of space.', 'They can be put back for 1 d, unless the disk gets short of space.'],
-    ['keeps-two', {keep_max: 2}, 'It can be put back, unless the disk gets short of space. The tube keeps only the last 2 jobs that have ended.',
-      'They can be put back, unless the disk gets short of space. The tube keeps only the last 2 jobs that have ended: the other one cannot be put back.'],
-    ['keeps-one', {keep_max: 1, keep_seconds: 5400}, 'It can be put back for 1 h 30 min, unless the disk gets short of space. The tube keeps only the last job that has ended.',
-      'They can be put back for 1 h 30 min, unless the disk gets short of space. The tube keeps only the last job that has ended: the other 2 cannot be put back.'],
+    ['keeps-day', {keep_seconds: 86400}, 'It can be put back for 1 d, unless the disk is short of space by then: nothing is kept then.', 'They can be put back for 1 d, unless the disk is short of space by then: nothing is kept then.'],
+    ['keeps-two', {keep_max: 2}, 'It can be put back, unless the disk is short of space by then: nothing is kept then. The tube keeps only the last 2 jobs that have ended.',
+      'They can be put back, unless the disk is short of space by then: nothing is kept then. The tube keeps only the last 2 jobs that have ended: the other one cannot be put back.'],
+    ['keeps-one', {keep_max: 1, keep_seconds: 5400}, 'It can be put back for 1 h 30 min, unless the disk is short of space by then: nothing is kept then. The tube keeps only the last job that has ended.',
+      'They can be put back for 1 h 30 min, unless the disk is short of space by then: nothing is kept then. The tube keeps only the last job that has ended: the other 2 cannot be put back.'],
     ['keeps-many', {keep_max: 1000}, 'The tube keeps only the last 1,000 jobs that have ended.', 'The tube keeps only the last 1,000 jobs that have ended.'],
   ]) {
     await t.test(tube, async () => {
@@ -70,7 +70,7 @@ page_test('A question about jobs of several tubes says it of each', async (page,
     await said.filter({hasText: 'put back'}).first().waitFor();
     return said.allInnerTexts().then((texts) => texts.filter((text) => text.includes('put back')));
   };
-  assert.deepEqual(await ask(1, 2, 3), ['2 jobs in keeps. They can be put back for 10 min, unless the disk gets short of space.',
+  assert.deepEqual(await ask(1, 2, 3), ['2 jobs in keeps. They can be put back for 10 min, unless the disk is short of space by then: nothing is kept then.',
     '1 job in keeps-not. It cannot be put back: its tube keeps no jobs that have ended.']);
   await page.keyboard.press('Escape');
   for (const id of [1, 3]) await page.getByLabel(`Select job ${id}`).uncheck();

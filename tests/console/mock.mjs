@@ -49,6 +49,13 @@ const fits = (query, job) => numbers.every((name) => {
 /** The ranges of an operation as those of a list. */
 const query_of = (match) => new URLSearchParams(Object.entries(match).map(([end, value]) => [end, String(value)]));
 
+const no_settings = () => ({tries: 0, backoff: '', dead: '', expire_seconds: 0, reserved: 0, rate: '', drain: false, keep_seconds: 0, keep_max: 0});
+
+const of_server = ['monitor', 'admin'];
+/** What no grant allows: as the server says it. @param {string} [tube] */
+export const forbidden_text = (verb, tube) => `No grant of the user allows this. It needs the verb ${verb}${of_server.includes(verb) ? '' : ` on ${tube ? `the tube ${tube}` : 'every tube'}`}. A grant that gives it: {tubes: ["${
+  of_server.includes(verb) ? '*' : tube ?? '*'}"], verbs: [${verb}]}.`;
+
 const seconds = () => performance.now() / 1000;
 /** A time of seconds() as the clock on the wall says it. @param {number} time */
 const clock = (time) => new Date(Date.now() - (seconds() - time) * 1000).toISOString();
@@ -58,7 +65,8 @@ const clock = (time) => new Date(Date.now() - (seconds() - time) * 1000).toISOSt
 export class Queue {
   jobs = new Map();  // By number.
   tubes = new Map();
-  settings = new Map();  // Of tubes, by their names.
+  settings = new Map();  // Of tubes, by their names: those in force,
+  set = new Map();  // and those that were set.
   connections = new Map();
   operations = new Map();
   totals = {puts: 0, deletes: 0, reserves: 0, timeouts: 0, damaged: 0, duplicates: 0, dead: 0, expired: 0};
@@ -79,8 +87,7 @@ export class Queue {
 
   /** They outlive the tube. */
   settings_of(name) {
-    const none = {tries: 0, dead: '', expire_seconds: 0, reserved: 0, rate: '', drain: false, keep_seconds: 0, keep_max: 0};
-    if (!this.settings.has(name)) this.settings.set(name, none);
+    if (!this.settings.has(name)) this.settings.set(name, no_settings());
     return this.settings.get(name);
   }
 
@@ -107,13 +114,16 @@ export class Queue {
     return job;
   }
 
-  note(job, text, user = '') {
-    job.said.push({number: job.said.length + 1, time: new Date().toISOString(), attempt: job.reserves, user, text});
+  note(job, text, user = '', ago_seconds = 0) {
+    job.said.push({number: job.said.length + 1, time: new Date(Date.now() - ago_seconds * 1000).toISOString(), attempt: job.reserves, user, text});
   }
 
   // Jobs that have ended in tubes that keep them, the last one first.
   ended = [];
   next_place = 1;
+
+  limits = {connections_max: 1000, jobs_max: null, tubes_max: 1_000_000, memory_bytes_max: null, disk_low_water_bytes: 640 * 2 ** 20, disk_free_bytes: 80 * 2 ** 30};
+  cluster = null;
 
   remove(job, how = 'deleted', user = null) {
     const {keep_seconds, keep_max} = this.tube(job.tube).settings;
@@ -143,6 +153,37 @@ export class Queue {
     return {id: String(job.id), tube, state: 'ended', ended: how, ended_age_seconds: Math.floor(seconds() - at), ended_by: user, priority, age_seconds: Math.floor(seconds() - job.put_at),
       delay_seconds, ttr_seconds, body_bytes: job.body.length, reserves, timeouts, releases, buries, kicks, attempts, tries, from, key, notes: job.said.length, may: may_on(asker, tube)};
   }
+
+  /** The newest note of a job, as lists show it. */
+  newest_note({said}) {
+    if (!said.length) return null;
+    const {text, ...note} = said.at(-1);
+    const lines = text.split('\n').map((line) => line.trim()).filter(Boolean);
+    const last_line = (lines.at(-1) ?? '').slice(0, 300);
+    return {...note, line: lines[0] === 'Traceback (most recent call last):' ? last_line : (lines[0] ?? '').slice(0, 300), last_line};
+  }
+
+  /** What has failed, in groups. */
+  failures(query, user) {
+    const [wanted, since] = [query.get('tube'), query.get('since_seconds')];
+    const failed = [...this.jobs.values()].filter((job) => (job.state === 'buried' || (job.from && job.state === 'ready')) && (!wanted || job.tube === wanted) && may_on(user, job.tube).inspect);
+    const groups = new Map();
+    for (const job of failed) {
+      const note = this.newest_note(job);
+      const at = note?.time ?? clock(job.put_at);
+      if (since && Date.now() - Date.parse(at) > Number(since) * 1000) continue;
+      const how = job.state === 'buried' ? 'buried' : 'dead';
+      const key = JSON.stringify([job.tube, how, note?.line ?? '']);
+      const group = groups.get(key) ?? {tube: job.tube, how, line: note?.line ?? '', jobs: 0, newest_at: '', oldest_at: at, newest: '', note: null, may: may_on(user, job.tube)};
+      group.jobs++;
+      if (at < group.oldest_at) group.oldest_at = at;
+      if (at >= group.newest_at) Object.assign(group, {newest_at: at, newest: String(job.id), note});
+      groups.set(key, group);
+    }
+    const sorted = [...groups.values()].sort((a, b) => (a.newest_at < b.newest_at ? 1 : -1));
+    return {failed: failed.length, looked_at: failed.length, whole: this.failures_whole, groups_found: sorted.length, groups: sorted.slice(0, Number(query.get('limit') ?? 100))};
+  }
+  failures_whole = true;
 
   /** What happened to a job. @param {object} [gone] How it has ended. */
   life_of(job, gone) {
@@ -234,7 +275,7 @@ export class Queue {
       connections: {all: held.length, producers: 1, workers: held.length - 1, waiting: held.filter(({waiting}) => waiting).length},
       tubes: this.tubes.size, draining: this.draining,
       store: {state: this.store_state, damaged_blocks: 0, jobs_without_body: 0, accepts_puts: this.store_state === 'ok', durability: 'commit', sync_p99_seconds: 0.0018, transitions: 123456, checkpoint_age_seconds: -1},
-      loop_lag_seconds: 0.0004, memory_bytes: 48 * 1024 * 1024, cpu_seconds: 12.5, job_bytes_max: 65535, may: user.may, user: user.name};
+      limits: this.limits, cluster: this.cluster, loop_lag_seconds: 0.0004, memory_bytes: 48 * 1024 * 1024, cpu_seconds: 12.5, job_bytes_max: 65535, may: user.may, user: user.name};
   }
 
   view_details() {
@@ -460,7 +501,7 @@ export class Mock {
   /** What has ended in all tubes, in groups: a page looks at `ended_jobs_max` jobs. */
   #ended_groups(query, user) {
     const [tube, how, by, since] = ['tube', 'how', 'by', 'since_seconds'].map((name) => query.get(name));
-    if (tube && !may_on(user, tube).inspect) throw new Refusal(403, 'forbidden', 'No grant of the user allows this.');
+    if (tube && !may_on(user, tube).inspect) throw new Refusal(403, 'forbidden', forbidden_text('inspect', tube));
     if (how !== null && how.split(',').some((each) => !ways_to_end.includes(each))) throw bad_request('how must be some of deleted, flushed, expired.');
     const kept = new Set([...new Set(this.queue.ended.map(({job}) => job.tube))].filter((name) => may_on(user, name).inspect && (!tube || name === tube))
       .flatMap((name) => this.queue.kept(name)));
@@ -586,7 +627,7 @@ export class Mock {
       return found;
     };
     const admin = () => {
-      if (!user.may.admin) throw new Refusal(403, 'forbidden', 'This needs the verb admin.');
+      if (!user.may.admin) throw new Refusal(403, 'forbidden', forbidden_text('admin'));
     };
     const tube = () => queue.tubes.get(second) ?? (() => { throw new Refusal(404, 'not_found', 'There is no such tube.', {may: may_on(user, second)}); })();
 
@@ -602,6 +643,20 @@ export class Mock {
     if (is('GET', 'tubes', null)) return {value: {...queue.view_tube(tube()), settings: tube().settings, may: may_on(user, second)}};
     if (is('GET', 'tubes', null, 'jobs')) return {value: this.#jobs(query, second, user)};
     if (is('GET', 'tubes', null, 'jobs', 'count')) return {value: {count: queue.tubes.has(second) ? this.#fitting(query, tube()).length : 0}};
+    if (is('GET', 'failures')) {
+      const of_tube = query.get('tube');
+      if (of_tube && !may_on(user, of_tube).inspect) throw new Refusal(403, 'forbidden', forbidden_text('inspect', of_tube));
+      return {value: queue.failures(query, user)};
+    }
+    if (is('POST', 'jobs', 'batch')) return {value: this.#act_on(body, user)};
+    if (is('GET', 'tubes', null, 'settings')) return {value: this.#settings(second)};
+    if (is('PUT', 'tubes', null, 'settings')) {
+      if (!may_on(user, second).manage) throw new Refusal(403, 'forbidden', forbidden_text('manage', second));
+      if (body.tries === 0) throw bad_request('tries must be a whole number from 1 to 1000000.');
+      queue.set.set(second, body);
+      Object.assign(queue.settings_of(second), no_settings(), Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)));
+      return {value: this.#settings(second)};
+    }
     if (is('GET', 'jobs')) return {value: this.#jobs(query, null, user)};
     if (is('GET', 'jobs', null)) return {value: queue.view_job(job(), user)};
     if (is('GET', 'connections')) return {value: this.#connections(query)};
@@ -609,7 +664,7 @@ export class Mock {
     if (is('GET', 'operations')) return {value: {operations: [...queue.operations.values()].map((each) => queue.view_operation(each))}};
     if (is('GET', 'history')) return {value: this.#history(query)};
     if (is('GET', 'tubes', null, 'ended')) {
-      if (!may_on(user, second).inspect) throw new Refusal(403, 'forbidden', 'No grant of the user allows this.');
+      if (!may_on(user, second).inspect) throw new Refusal(403, 'forbidden', forbidden_text('inspect', second));
       const left = queue.kept(second).filter(({place}) => place < Number(query.get('after') ?? Infinity));
       const page = left.slice(0, Number(query.get('limit') ?? 100));
       return {value: {jobs: page.map((each) => queue.view_ended(each, user)), next: page.length < left.length ? String(page.at(-1).place) : null}};
@@ -690,14 +745,45 @@ export class Mock {
     const queue = this.queue;
     const chosen = (query.get('state') ?? states.join()).split(',');
     const limit = Number(query.get('limit') ?? 100);
+    const is_newest_first = query.get('order') === 'newest';
     const after = Number(query.get('after') ?? 0);
+    const note = query.get('note');
     if (name !== null && !queue.tubes.has(name)) throw not_found('tube');
     const ids = name === null ? [...queue.jobs.keys()].sort((a, b) => a - b) : queue.matching(queue.tubes.get(name), states);
+    if (is_newest_first) ids.reverse();
     // As a real server does, it looks at no more than so many jobs for one page.
-    const looked_at = ids.filter((id) => id > after).slice(0, Math.max(limit, 500));
-    const jobs = looked_at.map((id) => queue.jobs.get(id)).filter((job) => chosen.includes(job.state) && fits(query, queue.view_job(job))).slice(0, limit);
+    const looked_at = ids.filter((id) => (is_newest_first ? !after || id < after : id > after)).slice(0, Math.max(limit, 500));
+    const jobs = looked_at.map((id) => queue.jobs.get(id)).filter((job) => chosen.includes(job.state) && fits(query, queue.view_job(job)) &&
+      (note === null || (queue.newest_note(job)?.line ?? '') === note)).slice(0, limit);
     const last = jobs.length === limit ? jobs.at(-1).id : looked_at.at(-1);
-    return {jobs: jobs.map((job) => queue.view_job(job, user)), next: last !== undefined && last !== ids.at(-1) ? String(last) : null};
+    return {jobs: jobs.map((job) => ({...queue.view_job(job, user), ...(query.get('with') === 'note' ? {note: queue.newest_note(job)} : {})})),
+      next: last !== undefined && last !== ids.at(-1) ? String(last) : null};
+  }
+
+  #settings(name) {
+    return {set: this.queue.set.get(name) ?? {}, in_force: this.queue.settings_of(name)};
+  }
+
+  /** One act on each of some jobs. */
+  #act_on({action, ids, to}, user) {
+    const queue = this.queue;
+    if (!Array.isArray(ids) || !ids.length || ids.length > 1000) throw bad_request('ids must be a list of 1 to 1000 ids of jobs.');
+    const from = {kick: ['delayed', 'buried'], delete: ['ready', 'delayed', 'buried'], bury: ['ready', 'delayed'], move: ['ready', 'delayed', 'buried']}[action];
+    if (!from || (action === 'move') !== (to !== undefined)) throw bad_request('action must be kick, delete, bury or move.');
+    const [done, left] = [[], []];
+    for (const id of ids) {
+      const job = queue.jobs.get(Number(id));
+      if (!job || !from.includes(job.state) || !may_on(user, job.tube).manage) {
+        left.push(id);
+        continue;
+      }
+      done.push(id);
+      if (action === 'kick') queue.kick(job);
+      else if (action === 'delete') queue.remove(job, 'deleted', user.name);
+      else if (action === 'bury') job.buries++, queue.place(job, {state: 'buried'});
+      else queue.place(job, {tube: to});
+    }
+    return {done, left, problem: null};
   }
 
   #fitting(query, tube) {
@@ -763,6 +849,13 @@ export function fill(queue, {tubes = 300, buried = 250, ready = 40} = {}) {
     queue.put('mail', JSON.stringify({to: `user${i}@example.com`, order: 1, text: 'Your order has left our house.'}).replace('"order":1', `"order":1234567890123456789${i}`),
       {state: 'buried', priority: 1000 + (i % 5), reserves: 3, releases: 2, attempts: 3, tries: 3, age_seconds: 86400 + i * 61});
   }
+  // Why they failed, the last ones in the last hours.
+  const why = ['550 5.1.1 mailbox unavailable\nSMTPRecipientsRefused: user@example.com', 'connect ETIMEDOUT 10.2.0.25:25\n    at TCPConnectWrap.afterConnect (node:net:1611)\nError: mail server does not answer',
+    'exit 3: template "order-left" has no field total'];
+  [...queue.tube('mail').ids.buried].forEach((id, index) => queue.note(queue.jobs.get(id), why[index % 7 < 4 ? 0 : index % 7 < 6 ? 1 : 2], 'mailer', 240 + (index % 7) * 900 + index * 30));
+  queue.note(queue.put('images', '{"image":"a.png"}', {state: 'buried', reserves: 5, attempts: 5, tries: 5, age_seconds: 5400}),
+    'Traceback (most recent call last):\n  File "/app/resize.py", line 41, in resize\n    image = Image.open(path)\nPIL.UnidentifiedImageError: cannot identify image file \'a.png\'', 'resizer', 95);
+  queue.note(queue.put('webhooks-dead', '{"url":"https://shop.example/hook"}', {from: 'webhooks', reserves: 8, attempts: 8, tries: 8, age_seconds: 200}), 'HTTP 503 from https://shop.example/hook', 'worker', 12);
   queue.waits = [5120, 9800, 4410, 3020, 880, 210, 97, 60, 33, 12, 40, 160, 22, 3, 1, 0, 0];
   queue.runs.deleted = [0, 120, 2200, 9100, 7420, 3300, 480, 60, 9, 0, 0, 0, 0, 0, 0, 0, 0];
   queue.runs.timeout = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 41, 3, 0, 0, 0, 0, 0];

@@ -191,7 +191,7 @@ page_test('Tube shows its jobs by state', async (page, server) => {
   await page.goto(`${server.url}/tubes/by-state`);
   const tabs = page.getByRole('navigation', {name: 'Jobs by state'});
   await eventually(() => tabs.getByRole('link').allInnerTexts().then((texts) => texts.map((text) => text.trim().replace(/\s+/g, ' '))),
-    ['All 14', 'Ready 5', 'Reserved 2', 'Delayed 3', 'Buried 4']);
+    ['All 14', 'Ready 5', 'Reserved 2', 'Delayed 3', 'Buried 4', 'Failed']);
   for (const state of states) {
     await tabs.getByRole('link', {name: new RegExp(state, 'i')}).click();
     await eventually(() => rows(page, 'Table of jobs').then((found) => found.map((cells) => cells[2])), Array(many[state]).fill(state));

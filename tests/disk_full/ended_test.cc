@@ -171,6 +171,10 @@ TEST_F(EndedJobs, GoWhileTheDiskIsShortAndPutsAreAccepted) {
     return !first_is_there && !second_is_there;
   }));
   EXPECT_TRUE(state_is("ok")) << ask("stats");
+  EXPECT_TRUE(wait_until([this] {
+    return server_->stderr_text().find(" level=warning at=ended.removed_early jobs=") !=
+           std::string::npos;
+  })) << server_->stderr_text();
   // None is kept, and everything else works.
   const JobId last = end_one();
   EXPECT_FALSE(is_shown(last));
@@ -195,6 +199,34 @@ TEST_F(EndedJobs, GoWhileTheDiskIsFullAndPutsAreRefused) {
   }));
   ASSERT_NO_FATAL_FAILURE(expect_live_jobs());
   ASSERT_NO_FATAL_FAILURE(expect_recovery());
+}
+
+// What is put back takes space, so that the disk becomes short while it comes back. What was still
+// to come went then, and the restore said that all was well.
+TEST_F(EndedJobs, ArePutBackWhereThatMakesTheDiskShort) {
+  ASSERT_NO_FATAL_FAILURE(put_live_jobs());
+  ASSERT_EQ(ask("set-tube back keep:86400"), "SET\r\n");
+  constexpr uint64_t jobs = 2'000;
+  constexpr size_t body_bytes = 30'000;
+  for (uint64_t number = 0; number < jobs; ++number) {
+    const std::string body = noise(2'000'000 + number, body_bytes);
+    const std::string reply = ask(fmt::format("put 0 0 600 {} tube:back\r\n{}", body_bytes, body));
+    ASSERT_TRUE(reply.starts_with("INSERTED ")) << reply;
+  }
+  ASSERT_EQ(ask("flush-tube back"), fmt::format("FLUSHED {}\r\n", jobs));
+  disk_->fill_but(2 * low_water + 8 * mib);
+  EXPECT_EQ(ask("restore-tube back"), fmt::format("RESTORED {}\r\n", jobs));
+  EXPECT_LT(disk_->free_bytes(), 2 * low_water) << "it was to become short";
+  disk_->clear();
+  ASSERT_TRUE(server_->kill_now().ok());
+  ASSERT_NO_FATAL_FAILURE(start());
+  ASSERT_EQ(ask("watch back"), "WATCHING 2\r\n");
+  for (uint64_t number = 0; number < jobs; ++number) {
+    const std::string reply = ask("reserve-with-timeout 0");
+    ASSERT_TRUE(reply.starts_with("RESERVED ")) << reply.substr(0, 40);
+    ASSERT_NE(reply.find(noise(2'000'000 + number, body_bytes)), std::string::npos) << number;
+    ASSERT_EQ(ask(fmt::format("delete {}", support::first_number(reply))), "DELETED\r\n");
+  }
 }
 
 // A put is refused for a moment at most: half as much again ends as the disk holds.

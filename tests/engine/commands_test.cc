@@ -54,5 +54,35 @@ TEST(Commands, EachCommandIsCountedOnceInItsOwnCounter) {
   });
 }
 
+// The holder's delete and note, which come too late: at a job that is ready, and at one that
+// another holds.
+TEST(Commands, ThoseOfTheHolderReachNoOtherJob) {
+  constexpr Nanos second = nanos_per_second;
+  Engine engine{Limits{}};
+  const auto word_of = [&](ConnId conn, Nanos now, Command command) {
+    Output out;
+    engine.apply({.now = now, .event = Tick{}}, out);
+    engine.apply({.now = now, .conn = conn, .event = std::move(command)}, out);
+    const auto* const word = std::get_if<Word>(&out.replies.back().reply);
+    return word != nullptr ? *word : Word::Found;
+  };
+  Output out;
+  engine.apply({.now = second, .conn = 1, .event = Opened{}}, out);
+  engine.apply({.now = second, .conn = 2, .event = Opened{}}, out);
+  const Command remove = Delete{.id = 1, .only_held = true};
+  const Command note = NoteJob{.id = 1, .bytes = 1, .text = "x", .only_held = true};
+  word_of(1, second, Put{0, 0, 10, 1});
+  EXPECT_EQ(word_of(1, second, remove), Word::NotFound);
+  EXPECT_EQ(word_of(1, second, Reserve{}), Word::Found);
+  EXPECT_EQ(word_of(1, second, note), Word::Noted);
+  EXPECT_EQ(word_of(1, 11 * second, remove), Word::NotFound);
+  EXPECT_EQ(word_of(1, 11 * second, note), Word::NotFound);
+  EXPECT_EQ(word_of(2, 11 * second, Reserve{}), Word::Found);
+  EXPECT_EQ(word_of(1, 11 * second, remove), Word::NotFound);
+  EXPECT_EQ(word_of(1, 11 * second, note), Word::NotFound);
+  EXPECT_EQ(word_of(2, 11 * second, remove), Word::Deleted);
+  EXPECT_EQ(word_of(2, 11 * second, remove), Word::NotFound);
+}
+
 }  // namespace
 }  // namespace perennial::engine

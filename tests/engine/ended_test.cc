@@ -2,6 +2,8 @@
 // them are due is core's to find out. The load has every optional field of a job, all three ends,
 // and restores in any order; it is blind to damage, which the engine never sees.
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,6 +101,34 @@ TEST_F(EndedJobs, ArePlacedInTheOrderOfTheirEnds) {
   EXPECT_EQ(span(), (EndedSpan{1, 5}));
 }
 
+// What ends with its rows kept is more work for the disk than a deletion, so a turn has fewer of
+// them, and other clients do not wait longer.
+TEST(EndedJobsInATurn, AreFewerThanThoseOfWhichNothingIsKept) {
+  const auto flushed_in_a_turn = [](bool keeps) {
+    Engine engine({.transitions_per_turn_max = 100});
+    Output output;
+    const auto apply = [&](Event event) {
+      output.clear();
+      engine.apply({.now = start, .conn = client, .keeps_ended = keeps, .event = std::move(event)},
+                   output);
+    };
+    apply(Opened{});
+    apply(
+        Command{SetTube{.tube = "default", .keep = {true, PositiveDuration{{nanos_per_second}}}}});
+    for (int i = 0; i < 100; ++i) {
+      apply(Command{Put{0, 0, 60, 3}});
+      apply(Tick{});
+    }
+    apply(Command{FlushTube{.tube = "default"}});
+    EXPECT_TRUE(output.replies.empty()) << "it goes on in the next turn";
+    return std::ranges::count_if(output.transitions, [](const Transition& transition) {
+      return std::holds_alternative<JobMoved>(transition);
+    });
+  };
+  EXPECT_EQ(flushed_in_a_turn(false), 50);
+  EXPECT_EQ(flushed_in_a_turn(true), 20);
+}
+
 TEST_F(EndedJobs, AreThoseThatExpire) {
   put({.tube = {}, .expire = PositiveDuration{{nanos_per_second}}});
   now_ += nanos_per_second;
@@ -136,10 +166,12 @@ TEST_F(EndedJobs, AreNoneWithoutTheSetting) {
   set({.tube = "default", .keep_max = {true, CountOption{1}}});
   put();
   EXPECT_EQ(end(2).place, 1u);
+  EXPECT_EQ(engine_.view().ended_not_kept(), 0u) << "the tube kept none when the first one ended";
   keeps_ = false;
   put();
   apply(Command{Delete{3}});
   EXPECT_TRUE(transitions<JobEnded>().empty()) << "not while the disk is short";
+  EXPECT_EQ(engine_.view().ended_not_kept(), 1u);
 }
 
 TEST_F(EndedJobs, KeepTheirNotesUntilTheyAreGone) {
@@ -229,6 +261,42 @@ TEST_F(EndedJobs, StayWhileAnotherJobHasTheirKey) {
 TEST_F(EndedJobs, TakeTheirKeyBackOutOfItsCooldown) {
   put({.tube = {}, .key = KeyOption{"k", 5}});
   EXPECT_EQ(restored(end(1)), 2u);
+}
+
+// The time of such a key counts from the put, whatever becomes of the job.
+TEST_F(EndedJobs, HoldAKeyThatIsHeldForATimeUntilThatIsOver) {
+  const PutOptions options = {.tube = {}, .key = KeyOption{"k", 10}, .until = KeyUntil::Ttl};
+  put(options);
+  const EndedJob first = end(1);
+  now_ += 4 * nanos_per_second;
+  EXPECT_EQ(restored(first), 2u);
+  const auto stored = transitions<KeyStored>();
+  ASSERT_EQ(stored.size(), 1u);
+  EXPECT_EQ(stored[0].expires_at, start + 10 * nanos_per_second);
+  const EndedJob second = end(2);
+  now_ = start + 10 * nanos_per_second;
+  apply(Tick{});
+  EXPECT_EQ(put(options), 3u);
+  EXPECT_EQ(restored(second), 4u) << "the key is another job's, and not that of this one any more";
+  EXPECT_TRUE(transitions<KeyStored>().empty());
+}
+
+TEST_F(EndedJobs, AreBuriedWhereTheyWere) {
+  for (int i = 0; i < 4; ++i) put();
+  for (const JobId id : {3, 1, 4, 2}) {
+    apply(Command{ReserveJob{id}});
+    apply(Command{Bury{id, PriorityOrKeep()}});
+  }
+  std::vector<EndedJob> ended;
+  for (const JobId id : {1, 2, 3}) ended.push_back(end(id));
+  std::map<JobId, JobId> ids = {{4, 4}};
+  for (const EndedJob& job : ended) ids[restored(job)] = job.row.id;
+  std::vector<JobId> kicked;
+  for (int i = 0; i < 4; ++i) {
+    apply(Command{Kick{1}});
+    for (const JobMoved& moved : transitions<JobMoved>()) kicked.push_back(ids.at(moved.id));
+  }
+  EXPECT_EQ(kicked, (std::vector<JobId>{3, 1, 4, 2}));
 }
 
 TEST_F(EndedJobs, AreRefusedAsAPutIs) {

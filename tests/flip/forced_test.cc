@@ -207,9 +207,9 @@ TEST_F(Forced, StartsEndInTheStateThatTheyAnnounce) {
 
 // The n-th call that writes fails, or the process is killed before it, for each n.
 TEST_F(Forced, StartsThatAreInterruptedEndThereToo) {
-  int stores = 0;
+  uint64_t stores = 0;
   int interrupted = 0;
-  while (stores < 2 && !HasFailure()) {
+  while (stores < std::max<uint64_t>(runs() / 3, 1) && !HasFailure()) {
     const TempDir dir;
     const uint64_t store_seed = random_();
     const RandomStore made = make_random_store(dir.data_dir(), store_seed);

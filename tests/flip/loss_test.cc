@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/types/check.h"
+#include "tests/flip/positions.h"
 #include "tests/flip/specimen.h"
 #include "tests/flip/verdict.h"
 #include "tests/store/dir_state.h"
@@ -75,7 +76,7 @@ TEST_P(Loss, OfAnyFileIsRefusedOrLosesNothing) {
 
 TEST_P(Loss, OfTheEndOfAnyFileIsRefusedOrLosesNothing) {
   Tally tally;
-  for (int round = 0; round < 4; ++round) {
+  for (uint64_t round = 0; round < (runs() + 1) / 2; ++round) {
     for (const SpecimenFile& file : specimen_.files) {
       if (file.bytes == 0) continue;
       const size_t bytes = random_() % file.bytes;
@@ -101,11 +102,12 @@ TEST_P(Loss, OfAllInAnyFileIsRefusedOrLosesNothing) {
 // Nothing in the file shows that it was longer.
 TEST_P(Loss, OfWholeRecordsAtTheEndOfALogIsRefusedOrLosesNothing) {
   Tally tally;
+  const uint64_t stride = std::max<uint64_t>(18 / runs(), 1);
   for (const SpecimenFile& file : specimen_.files) {
     if (kind_of(file.name) != "log") continue;
     const std::vector<uint64_t> ends = record_ends(specimen_.path + "/" + file.name);
     for (const bool with_zeros : {false, true}) {
-      for (size_t kept = 1; kept < ends.size(); kept += 1 + random_() % 3) {
+      for (size_t kept = 1; kept < ends.size(); kept += 1 + random_() % stride) {
         expect_good(file.name, "cut behind a record", tally, [&](const std::string& path) {
           std::string content = read_file(path).substr(0, ends[kept - 1]);
           if (with_zeros) content.resize(file.bytes, '\0');

@@ -142,7 +142,7 @@ BatchIndex furthest_state(const Plan& plan) {
   BatchIndex out = 0;
   for (size_t i = 0; i < family_count; ++i) {
     const auto family = static_cast<Family>(i);
-    if (is_loaded(family)) out = std::max(out, flushed_to(plan, family));
+    if (!is_part_of_jobs(family)) out = std::max(out, flushed_to(plan, family));
   }
   return out;
 }

@@ -22,6 +22,18 @@ bool are_among(const std::string& some, const std::string& all) {
   return true;
 }
 
+// The ids of ended jobs that only one of two images has.
+std::string ended_difference(const Image& seen, const Image& wanted) {
+  std::string out;
+  for (const auto& [id, job] : seen.ended) {
+    if (!wanted.ended.contains(id)) out += fmt::format("{} too many ", id);
+  }
+  for (const auto& [id, job] : wanted.ended) {
+    if (!seen.ended.contains(id)) out += fmt::format("{} missing ", id);
+  }
+  return out;
+}
+
 std::string read_bodies(const Reader& reader, const Image& image) {
   std::string damaged;
   Reader::Bodies bodies = reader.bodies();
@@ -58,7 +70,7 @@ Seen look_at(const std::string& path, rocksdb::Env* env) {
     if (reader.ok()) {
       seen.commit = (*reader)->commit();
       seen.next_id = (*reader)->next_id();
-      seen.image = read_image(**reader);
+      seen.image = read_image(**reader, seen.missing);
       if (seen.image.ok()) seen.damaged_bodies = read_bodies(**reader, *seen.image);
     } else {
       seen.opened = reader.status();
@@ -69,7 +81,7 @@ Seen look_at(const std::string& path, rocksdb::Env* env) {
 }
 
 std::string difference(const Seen& seen, const Opening& opening, const Result<Image>& found,
-                       const std::string& damaged_bodies) {
+                       const std::string& damaged_bodies, const EndedLost& lost) {
   if (seen.has_changed) return "the reader has changed the directory";
   if (!seen.opened.ok()) return "only the reader refuses: " + seen.opened.message();
   if (seen.commit.index != opening.last_index || seen.commit.epoch + 1 != opening.epoch) {
@@ -80,7 +92,18 @@ std::string difference(const Seen& seen, const Opening& opening, const Result<Im
     return "only the reader refuses: " + seen.image.status().message();
   }
   if (!seen.image.ok() || !found.ok()) return "";
-  if (*seen.image != *found) return "the reader sees other rows";
+  Image wanted = *found;
+  wanted.ended.insert(lost.with_row.begin(), lost.with_row.end());
+  if (*seen.image != wanted) {
+    return "the reader sees other rows; of ended jobs " + ended_difference(*seen.image, wanted);
+  }
+  // It says that ended jobs are missing if a block of them is damaged, and only then.
+  if (lost.table.empty() != seen.missing.ok()) {
+    return "what the reader says is missing: " + seen.missing.message();
+  }
+  if (seen.missing.message().find(lost.table) == std::string::npos) {
+    return "the reader does not name the table: " + seen.missing.message();
+  }
   if (are_among(damaged_bodies, seen.damaged_bodies)) return "";
   return fmt::format("the reader finds damaged: {}; and the start: {}", seen.damaged_bodies,
                      damaged_bodies);
@@ -90,8 +113,9 @@ std::string difference(const Seen& seen, const Status& refused) {
   if (seen.has_changed) return "the reader has changed the directory";
   if (seen.opened.ok() && is_of_compaction(refused)) return "";
   // A start reads jobs that have ended before it serves, a reader when it is asked for them.
-  const bool is_seen_later = seen.opened.ok() && !seen.image.ok() &&
-                             reason(seen.image.status().message()) == reason(refused.message());
+  const Status& later = seen.image.ok() ? seen.missing : seen.image.status();
+  const bool is_seen_later =
+      seen.opened.ok() && !later.ok() && reason(later.message()) == reason(refused.message());
   if (is_seen_later) return "";
   if (seen.opened.ok()) return "only the start refuses: " + refused.message();
   if (reason(seen.opened.message()) == reason(refused.message())) return "";

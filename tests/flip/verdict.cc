@@ -1,14 +1,19 @@
 #include "tests/flip/verdict.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "tests/flip/data_blocks.h"
 #include "tests/flip/seen.h"
 #include "tests/store/child.h"
 
@@ -48,8 +53,62 @@ Verdict judge_bodies(const Store& store, const Image& image, std::string& damage
   return verdict;
 }
 
-Verdict judge_image(Store& store, const Specimen& specimen, const Result<Image>& found,
-                    const std::string& events, std::string& damaged, std::string& message) {
+// The damaged blocks of ended jobs, of their order, and of bodies, which may be of ended jobs.
+struct EndedDamage {
+  std::vector<DataBlock> rows;
+  std::vector<DataBlock> places;
+  std::vector<DataBlock> bodies;
+};
+
+// REQUIRES: the copy is not open yet, because a store that is open deletes tables.
+EndedDamage damage_of(const Specimen& specimen, const std::string& copy) {
+  return {.rows = damaged_blocks_of(specimen.path, copy, Family::Ended),
+          .places = damaged_blocks_of(specimen.path, copy, Family::EndedOrder),
+          .bodies = damaged_blocks_of(specimen.path, copy, Family::Bodies)};
+}
+
+std::set<JobId> ended_jobs_in(const std::vector<DataBlock>& blocks, const Image& image) {
+  std::set<JobId> out;
+  for (const DataBlock& block : blocks) out.merge(block.ended_jobs(image));
+  return out;
+}
+
+// Removes the ended jobs from `image` that the store has lost. Returns what is wrong: the store
+// must have lost those with a row in a damaged block, may have lost those with a place in one,
+// where that is not an old one, and those with a body in one, which a start removes when a
+// compaction has met the block before it loads; and no others. It says that there is such a block.
+std::string take_lost(const Store& store, const EndedDamage& damage, const Image& found,
+                      Image& image, EndedLost& lost) {
+  const std::set<JobId> rows = ended_jobs_in(damage.rows, image);
+  const std::set<JobId> places = ended_jobs_in(damage.places, image);
+  const std::set<JobId> bodies = ended_jobs_in(damage.bodies, image);
+  const std::map<JobId, EndedJob> all = image.ended;
+  for (const auto& [id, job] : all) {
+    const bool is_there = found.ended.contains(id);
+    if (is_there && rows.contains(id)) return fmt::format("ended job {} is in no block", id);
+    if (is_there) continue;
+    const bool may_be_lost = rows.contains(id) || places.contains(id) || bodies.contains(id);
+    if (!may_be_lost) return fmt::format("ended job {} is lost", id);
+    if (!rows.contains(id)) lost.with_row.emplace(id, job);
+    image.ended.erase(id);
+  }
+  if (!damage.rows.empty()) lost.table = damage.rows.front().file;
+  const std::vector<DamagedBlock> blocks = store.damaged_blocks();
+  const bool is_said = std::ranges::any_of(blocks, [](const DamagedBlock& block) {
+    return is_of_ended_jobs(block.family) || block.family == Family::Bodies;
+  });
+  return is_said || image.ended.size() == all.size() ? "" : "nothing says that ended jobs are lost";
+}
+
+// What the store has lost, for comparison with a reader.
+struct Lost {
+  std::string bodies;  // The ids of damaged ones.
+  EndedLost ended;
+};
+
+Verdict judge_image(Store& store, const Specimen& specimen, const EndedDamage& damage,
+                    const Result<Image>& found, const std::string& events, Lost& lost,
+                    std::string& message) {
   if (!found.ok()) {
     message = found.status().message();
     return Verdict::Refused;
@@ -59,28 +118,32 @@ Verdict judge_image(Store& store, const Specimen& specimen, const Result<Image>&
   message = fmt::format("{} of {} batches", index, last);
   if (index > last) return Verdict::Wrong;
   const StoreModel model = specimen.model_at(index);
-  if (*found != model.image()) {
-    message += ": " + difference(store, model.image());
+  Image wanted = model.image();
+  const std::string wrong = take_lost(store, damage, *found, wanted, lost.ended);
+  if (!wrong.empty() || *found != wanted) {
+    message += ": " + (wrong.empty() ? difference(store, wanted) : wrong);
     return Verdict::Wrong;
   }
   if (store.opening().next_id < model.next_id()) {
     message += fmt::format(": the next id is {}, not {}", store.opening().next_id, model.next_id());
     return Verdict::Wrong;
   }
-  const Verdict bodies = judge_bodies(store, model.image(), damaged, message);
-  if (index == last || bodies != Verdict::Whole) return bodies;
+  const Verdict bodies = judge_bodies(store, model.image(), lost.bodies, message);
+  if (bodies != Verdict::Whole) return bodies;
+  if (wanted.ended.size() != model.image().ended.size()) return Verdict::EndedDamaged;
+  if (index == last) return Verdict::Whole;
   const bool is_reported =
       events.find(dropped_field(last)) != std::string::npos && index + 1 == last;
   return is_reported ? Verdict::LastDropped : Verdict::Shorter;
 }
 
-Verdict judge_open(Store& store, const Specimen& specimen, const Seen& seen,
-                   const std::string& events, std::string& message) {
+Verdict judge_open(Store& store, const Specimen& specimen, const EndedDamage& damage,
+                   const Seen& seen, const std::string& events, std::string& message) {
   const Result<Image> found = read_image(store);
-  std::string damaged;  // The ids of damaged bodies.
-  const Verdict verdict = judge_image(store, specimen, found, events, damaged, message);
-  const std::string other = difference(seen, store.opening(), found, damaged);
-  if (other.empty()) return verdict;
+  Lost lost;
+  const Verdict verdict = judge_image(store, specimen, damage, found, events, lost, message);
+  const std::string other = difference(seen, store.opening(), found, lost.bodies, lost.ended);
+  if (verdict == Verdict::Wrong || other.empty()) return verdict;
   message = other;
   return Verdict::Wrong;
 }
@@ -101,12 +164,13 @@ void visit(const Specimen& specimen, const std::string& path, const Pipe& pipe) 
     if (at == "store.log_cut" || at == "store.manifest_cut") events += std::string(fields) + " ";
   };
   options.events.fatal = [](const Status&) { ::_exit(exit_failed); };
+  const EndedDamage damage = damage_of(specimen, path);
   const Seen seen = look_at(path);
   Result<std::unique_ptr<Store>> store = Store::open(options);
   report.is_open = true;
   pipe.send(report);
   std::string message;
-  report.verdict = store.ok() ? judge_open(**store, specimen, seen, events, message)
+  report.verdict = store.ok() ? judge_open(**store, specimen, damage, seen, events, message)
                               : judge_refused(store.status(), seen, message);
   report.index = store.ok() ? (*store)->opening().last_index : 0;
   report.was_truncated = !events.empty();
@@ -126,6 +190,8 @@ const char* name_of(Verdict verdict) {
       return "refused";
     case Verdict::BodyDamaged:
       return "body damaged";
+    case Verdict::EndedDamaged:
+      return "ended damaged";
     case Verdict::LastDropped:
       return "last dropped";
     case Verdict::Shorter:

@@ -11,12 +11,13 @@
 namespace perennial::store {
 
 enum class Verdict : uint8_t {
-  Whole,        // Everything that was acknowledged is found, exactly.
-  Refused,      // The start was refused, or the process ended as soon as it met the damage.
-  BodyDamaged,  // Everything is found, and reading one body reported damage.
-  LastDropped,  // All but the last batch is found, and an event named its index.
-  Shorter,      // History ends earlier, and what is found is exact.
-  Wrong,        // A silent loss, a crash, or another result that is never allowed.
+  Whole,         // Everything that was acknowledged is found, exactly.
+  Refused,       // The start was refused, or the process ended as soon as it met the damage.
+  BodyDamaged,   // Everything is found, and reading one body reported damage.
+  EndedDamaged,  // Everything is found but ended jobs that had a row in a damaged block.
+  LastDropped,   // All but the last batch is found, and an event named its index.
+  Shorter,       // History ends earlier, and what is found is exact.
+  Wrong,         // A silent loss, a crash, or another result that is never allowed.
 };
 const char* name_of(Verdict verdict);
 

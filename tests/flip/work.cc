@@ -193,9 +193,9 @@ void take(const Step& step, Worked& out) {
 
 }  // namespace
 
-void make_ground(const std::string& path, bool is_worn, uint64_t seed) {
+void make_ground(const std::string& path, bool is_worn, uint64_t seed, JobId ended_jobs) {
   const ChildEnd end = run_child([&](const Pipe&) {
-    make_dir_to_damage(path);
+    make_dir_to_damage(path, ended_jobs);
     if (!is_worn) return;
     const auto store = Store::open({.data_dir = path});
     CHECK(store.ok());
@@ -218,8 +218,9 @@ void make_ground(const std::string& path, bool is_worn, uint64_t seed) {
 }
 
 DataBlock block_of(const WorkPlan& plan) {
-  const std::vector<DataBlock> blocks =
-      data_blocks_of(plan.is_fresh ? fresh_tables(plan) : plan.ground, plan.family);
+  const std::vector<DataBlock> blocks = plan.is_fresh
+                                            ? data_blocks_of(fresh_tables(plan), plan.family)
+                                            : live_data_blocks_of(plan.ground, plan.family);
   CHECK(!blocks.empty());
   return blocks[plan.block % blocks.size()];
 }

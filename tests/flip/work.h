@@ -11,10 +11,10 @@
 // A store works on while a block of one of its tables is damaged.
 namespace perennial::store {
 
-// Makes a directory whose tables have several blocks each: jobs in all states, tubes, settings and
-// keys. With `is_worn` a store has worked in it, so that newer tables lie above those, and was
-// killed.
-void make_ground(const std::string& path, bool is_worn, uint64_t seed);
+// Makes a directory whose tables have several blocks each: jobs in all states, tubes, settings,
+// keys and so many ended jobs. With `is_worn` a store has worked in it, so that newer tables lie
+// above those, and was killed.
+void make_ground(const std::string& path, bool is_worn, uint64_t seed, JobId ended_jobs = 0);
 
 enum class Harm : uint8_t {
   Flipped,     // A bit of the block is another one.

@@ -30,7 +30,10 @@
 // Then it is killed, or closed, and started again.
 //
 // Bodies: it never stops, exactly the jobs whose bodies were put into that block are without one,
-// every other row and body is as it was, and no deleted job comes back. Any other family: it stops
+// every other row and body is as it was, and no deleted job comes back. Ended jobs that have lost
+// their bodies are gone. Ended jobs and their order: it never stops, exactly the ended jobs whose
+// rows were put into that block are gone, none for good if the block was of the order, and every
+// other row and body is as it was. Any other family: it stops
 // with a message that names the table, and starts refuse with such a message, or all is there. A
 // salvage and a repair then bring back everything whose row was not in the block.
 //
@@ -38,11 +41,11 @@
 // cool down, tubes, pauses and settings; 4,000 jobs in tables of several blocks, one table of each
 // family or several levels of them, large or small. The damage is one bit of a block, or a byte
 // that the disk cannot read; of bodies it is there before the start or comes later, and of other
-// families later, because a start that finds it is refused: flip_test.cc. The doors are writes,
-// flushes, compactions, reads, rewrites, starts, readers, checks, salvages and repairs. Blind to:
-// two damaged blocks; an index or a footer, for which see flip_test.cc and salvage_test.cc; bodies
-// in RocksDB's cache, because nobody reads them before the damage; time; the replies of a server,
-// which tests/crash has.
+// families later, of most of them because a start that finds it is refused: flip_test.cc. The doors
+// are writes, flushes, compactions, reads, rewrites, starts, readers, checks, salvages and repairs.
+// Blind to: two damaged blocks; an index or a footer, for which see flip_test.cc and
+// salvage_test.cc; bodies in RocksDB's cache, because nobody reads them before the damage; time;
+// the replies of a server, which tests/crash has.
 namespace perennial::store {
 namespace {
 
@@ -104,6 +107,14 @@ std::string read_bodies(Store& store, const Image& image, std::set<JobId>& lost)
   return "";
 }
 
+// Whether these are the rows of the model, without ended jobs that may be lost.
+bool has_rows(const Image& found, Image wanted, const std::set<JobId>& may_lack) {
+  for (const JobId id : may_lack) {
+    if (!found.ended.contains(id)) wanted.ended.erase(id);
+  }
+  return found == wanted;
+}
+
 // A start after the work: the jobs are those of the model, and the bodies of the block are lost.
 std::string start_degraded(const WorkPlan& plan, const Worked& worked, const StoreModel& model,
                            const Disk& disk, bool is_first) {
@@ -117,7 +128,8 @@ std::string start_degraded(const WorkPlan& plan, const Worked& worked, const Sto
   if (opening.next_id < model.next_id()) return "an id that was shown is free";
   const Result<Image> found = read_image(**store);
   if (!found.ok()) return "it does not load: " + found.status().message();
-  if (*found != model.image()) return "it has other rows";
+  const std::set<JobId> ended = block_of(plan).ended_jobs(model.image());
+  if (!has_rows(*found, model.image(), ended)) return "it has other rows";
   std::set<JobId> lost;
   if (std::string wrong = read_bodies(**store, *found, lost); !wrong.empty()) return wrong;
   std::set<JobId> wanted = in_block(block_of(plan), *found);
@@ -127,7 +139,10 @@ std::string start_degraded(const WorkPlan& plan, const Worked& worked, const Sto
   if (lost != wanted) {
     return fmt::format("lost: {}; in the block: {}", text_of(lost), text_of(wanted));
   }
-  const std::string other = difference(seen, opening, found, text_of(lost));
+  // The reader has seen the directory before the start has removed any.
+  const bool has_all = has_rows(*found, model.image(), {});
+  const std::string other =
+      has_all ? difference(seen, opening, found, text_of(lost)) : std::string();
   if (!other.empty()) return other;
   std::atomic<bool> cancelled = false;
   (*store)->repair_damage(cancelled);
@@ -155,16 +170,96 @@ Finding examine_bodies(const WorkPlan& plan, const Worked& worked) {
   std::set<JobId> lost;
   if (fs::exists(record)) {
     lost = in_block(block_of(plan), model.image());
-    // A check reads the bodies of jobs that have ended, too.
-    for (const auto& [id, job] : model.image().ended) {
-      if (block_of(plan).puts.contains(key_of(id))) lost.insert(id);
-    }
   }
   const auto checked = check_directory({.path = plan.path, .env = disk.env()});
   if (!checked.ok()) return {.word = "", .problem = checked.status().message()};
   if (!checked->starts && checked->faults > 0) return {.word = "", .problem = "check: no start"};
   if (checked->faults != lost.size()) return {.word = "", .problem = "check: other faults"};
   return {.word = lost.empty() ? "nothing was lost" : "bodies were lost", .problem = ""};
+}
+
+// ---- Ended jobs and their order.
+
+// What is wrong with what a reader has found. It shows what is in no damaged block, and names the
+// table if it is there still. Jobs whose places are lost are found by their own rows.
+std::string judge_reader(const WorkPlan& plan, const Seen& seen, const StoreModel& model,
+                         bool was_known, bool has_table) {
+  if (seen.has_changed) return "the reader has changed the directory";
+  if (!seen.opened.ok()) return "the reader refuses: " + seen.opened.message();
+  if (!seen.image.ok()) return "the reader refuses: " + seen.image.status().message();
+  const DataBlock block = block_of(plan);
+  const bool has_rows_of_jobs = plan.family == Family::Ended;
+  Image wanted = model.image();
+  if (has_rows_of_jobs && (has_table || was_known)) {
+    for (const JobId id : block.ended_jobs(model.image())) wanted.ended.erase(id);
+  }
+  if (*seen.image != wanted) return "the reader sees other rows";
+  const bool is_named = seen.missing.message().find(block.file) != std::string::npos;
+  const bool is_said = has_rows_of_jobs && has_table;
+  if (is_said ? is_named : seen.missing.ok()) return "";
+  return "what the reader says is missing: " + seen.missing.message();
+}
+
+// A start after the work. `is_met`: a start has known of the block.
+std::string start_without_ended(const WorkPlan& plan, const StoreModel& model, const Disk& disk,
+                                bool& is_met) {
+  const bool was_known = is_met || fs::exists(plan.path + "/db/" + damage_record_name);
+  const bool has_table = fs::exists(plan.path + "/db/" + block_of(plan).file);
+  const Seen seen = look_at(plan.path, disk.env());
+  std::string unseen = judge_reader(plan, seen, model, was_known, has_table);
+  if (!unseen.empty()) return unseen;
+  std::string fatal;
+  Options options = {.data_dir = plan.path, .env = disk.env()};
+  options.events.fatal = [&](const Status& status) { fatal = status.message(); };
+  const auto store = Store::open(options);
+  if (!store.ok()) return "it does not start: " + store.status().message();
+  if ((*store)->opening().next_id < model.next_id()) return "an id that was shown is free";
+  const Result<Image> found = read_image(**store);
+  if (!found.ok()) return "it does not load: " + found.status().message();
+  is_met = was_known || !(*store)->damaged_blocks().empty();
+  const std::set<JobId> in_block = block_of(plan).ended_jobs(model.image());
+  if (!has_rows(*found, model.image(), in_block)) return "it has other rows";
+  std::set<JobId> lost;
+  for (const auto& [id, job] : model.image().ended) {
+    if (!found->ended.contains(id)) lost.insert(id);
+  }
+  // A compaction may have read the block before it was damaged. Places are written again by a start
+  // that knows of the block.
+  const bool may_be_whole = !is_met || plan.family == Family::EndedOrder;
+  const bool may_be_lost = is_met && !(was_known && plan.family == Family::EndedOrder);
+  const bool is_right = (may_be_whole && lost.empty()) || (may_be_lost && lost == in_block);
+  if (!is_right) {
+    return fmt::format("lost: {}; in the block: {}", text_of(lost), text_of(in_block));
+  }
+  std::set<JobId> without_body;
+  if (std::string wrong = read_bodies(**store, *found, without_body); !wrong.empty()) return wrong;
+  if (!without_body.empty()) return "bodies are lost";
+  std::atomic<bool> cancelled = false;
+  (*store)->repair_damage(cancelled);
+  // A start has compared bodies with jobs, once the block was known to it.
+  for (JobId id = 1; was_known && id < model.next_id(); ++id) {
+    const bool is_kept = found->jobs.contains(id) || found->ended.contains(id);
+    if (is_kept || !(*store)->read_body(id).ok()) continue;
+    return fmt::format("the body of job {}, which is gone, is back", id);
+  }
+  return fatal;
+}
+
+Finding examine_ended(const WorkPlan& plan, const Worked& worked) {
+  if (!worked.failure.empty()) return {.word = "", .problem = "it failed: " + worked.failure};
+  const Disk disk(plan);
+  const StoreModel model = model_after(plan, worked, worked.written);
+  bool is_met = false;
+  for (int start = 0; start < 4; ++start) {
+    std::string wrong = start_without_ended(plan, model, disk, is_met);
+    if (!wrong.empty()) return {.word = "", .problem = fmt::format("start {}: {}", start, wrong)};
+  }
+  const auto checked = check_directory({.path = plan.path, .env = disk.env()});
+  if (!checked.ok()) return {.word = "", .problem = checked.status().message()};
+  if (!checked->starts && checked->faults > 0) return {.word = "", .problem = "check: no start"};
+  if (checked->faults > 0) return {.word = "", .problem = "check: faults"};
+  const bool is_less = checked->ended < model.image().ended.size();
+  return {.word = is_less ? "ended jobs were lost" : "nothing was lost", .problem = ""};
 }
 
 // ---- Other families.
@@ -370,8 +465,9 @@ Finding examine_state(const WorkPlan& plan, const Worked& worked) {
 
 Finding examine(const WorkPlan& plan, const Worked& worked) {
   const ChildEnd end = run_child([&](const Pipe& pipe) {
-    const Finding found =
-        plan.family == Family::Bodies ? examine_bodies(plan, worked) : examine_state(plan, worked);
+    const Finding found = plan.family == Family::Bodies   ? examine_bodies(plan, worked)
+                          : is_of_ended_jobs(plan.family) ? examine_ended(plan, worked)
+                                                          : examine_state(plan, worked);
     const std::string sent = found.word + "\n" + found.problem;
     pipe.send_bytes(sent.data(), sent.size());
     ::_exit(0);
@@ -398,7 +494,8 @@ TEST_P(Work, GoesOnOverADamagedBlockOrStopsAndIsSalvaged) {
   const bool is_body = GetParam() == Family::Bodies;
   const uint64_t grounds_seed = random();
   for (const bool is_worn : {false, true}) {
-    make_ground(dir.path() + (is_worn ? "/worn" : "/new"), is_worn, grounds_seed);
+    make_ground(dir.path() + (is_worn ? "/worn" : "/new"), is_worn, grounds_seed,
+                is_of_ended_jobs(GetParam()) ? 1500 : 0);
   }
   std::map<std::string, int> tally;
   const uint64_t count = std::max<uint64_t>(runs() * 2 / 3, 1) * (is_body ? 2 : 1);
@@ -432,13 +529,14 @@ TEST_P(Work, GoesOnOverADamagedBlockOrStopsAndIsSalvaged) {
 std::string family_name(const testing::TestParamInfo<Family>& one) {
   std::string name(name_of(one.param));
   name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  std::erase(name, '_');
   return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Store, Work,
                          testing::Values(Family::Meta, Family::Ready, Family::Reserved,
                                          Family::Delayed, Family::Buried, Family::Bodies,
-                                         Family::Keys),
+                                         Family::Keys, Family::Ended, Family::EndedOrder),
                          family_name);
 
 }  // namespace

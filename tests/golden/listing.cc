@@ -46,9 +46,9 @@ std::string text_of(const JobFields& fields) {
   };
   add("attempts", fields.attempts);
   add("tries", fields.tries);
-  out += text_of(fields.backoff);
-  if (!fields.dead.empty()) out += " dead=" + text_of(fields.dead);
-  if (!fields.from.empty()) out += " from=" + text_of(fields.from);
+  out += text_of(fields.backoff.copy());
+  if (!fields.dead.empty()) out += " dead=" + text_of(fields.dead.str());
+  if (!fields.from.empty()) out += " from=" + text_of(fields.from.str());
   add("expires", fields.expires_at);
   if (fields.key) {
     out +=
@@ -63,7 +63,7 @@ std::string text_of(const JobFields& fields) {
   add("ttr_rest", fields.ttr_rest_ns);
   add("notes", fields.notes);
   add("restored", fields.restored);
-  if (!fields.put_by.empty()) out += " put_by=" + text_of(fields.put_by);
+  if (!fields.put_by.empty()) out += " put_by=" + text_of(fields.put_by.str());
   add("first_reserved", fields.first_reserved);
   return out;
 }

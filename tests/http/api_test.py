@@ -19,9 +19,7 @@ import unittest
 
 import jsonschema
 
-from port import PERENNIALD, Port, free_port
-
-PERENNIAL = os.environ.get("PERENNIAL", "build/perennial")
+from port import PERENNIAL, PERENNIALD, Port, WithUsers, free_port
 
 
 class Described(Port):
@@ -79,6 +77,35 @@ class Api(Described):
                     with self.subTest(f"{method} {path}"):
                         if "example" in content:
                             self.judge(content["example"], content["schema"])
+
+    def lease(self):
+        reserved = self.call("/tubes/work/reservations?wait_seconds=5&count=10&tube=more", "POST")
+        self.assertEqual((reserved[0], [each["job"]["state"] for each in reserved[1]["reservations"]]), (200, ["reserved"]))
+        return "/reservations/" + reserved[1]["reservations"][0]["lease"]
+
+    def work(self):
+        self.assertEqual(self.call("/tubes/work/reservations", "POST")[1], {"reservations": []})
+        self.assertEqual(self.call("/jobs", "POST", {"tube": "work", "body_base64": "/w=="})[0], 201)
+        lease = self.lease()
+        self.assertEqual(self.call(lease + "/note", "POST", {"text": "why"})[1], {"noted": True})
+        self.assertEqual(self.call(lease + "/touch", "POST", {"seconds": 30})[1]["touched"], True)
+        self.assertEqual(self.call(lease + "/release", "POST", {"count": False})[1], {"released": True, "dead": False})
+        late = self.call(lease, "DELETE")
+        self.assertEqual((late[0], late[1]["error"]), (409, "conflict"))
+        lease = self.lease()
+        self.assertEqual(self.call(lease + "/bury", "POST", {"priority": 1})[1], {"buried": True})
+        self.assertEqual(self.call("/tubes/work/kick", "POST", {"count": 1})[1], {"kicked": 1})
+        self.assertEqual(self.call(self.lease(), "DELETE")[1], {"deleted": True})
+        self.assertEqual(self.call("/reservations/none", "DELETE")[0], 404)
+
+    def selection(self):
+        ids = [self.call("/jobs", "POST", {"tube": "chosen", "body": "x"})[1]["id"] for _ in range(2)]
+        batch = {"action": "move", "ids": ids + ["999999"], "to": "elsewhere"}
+        self.assertEqual(self.call("/jobs/batch", "POST", batch)[1], {"done": ids, "left": ["999999"], "problem": None})
+        self.assertEqual(self.call("/jobs/batch", "POST", {"action": "bury", "ids": ids})[1]["done"], ids)
+        self.assertEqual(self.call("/failures?tube=elsewhere")[1]["groups"][0]["jobs"], 2)
+        self.assertEqual(self.call("/jobs/batch", "POST", {"action": "delete", "ids": ids})[1]["done"], ids)
+        self.assertEqual(self.call("/jobs/batch", "POST", {"action": "eat", "ids": ids})[0], 400)
 
     def test_every_answer_is_as_described(self):
         put = self.call("/jobs", "POST", {"tube": "mail", "body": "hello", "priority": 5, "ttr_seconds": 10})
@@ -172,6 +199,8 @@ class Api(Described):
         made = self.call("/checkpoint", "POST", {})[1]
         self.assertTrue(os.path.isdir(made["path"]))
         self.assertEqual(made["jobs"], 1)
+        self.work()
+        self.selection()
         self.assertEqual(self.call("/session")[1]["users"], False)
         self.assertEqual(self.call("/session?with=server")[1]["server"]["jobs"]["ready"], 1)
         self.assertEqual(self.call("/session?with=all")[0], 400)
@@ -364,29 +393,9 @@ class Api(Described):
         self.assertEqual(self.call("/server")[0], 200)
 
 
-class Users(Described):
-    settings = "users_file: {folder}/users.yaml\n"
-
-    def setUp(self):
-        self.tokens = {}
-        lines = ""
-        grants = {"operator": '[{tubes: ["*"], verbs: [produce, consume, inspect, manage]}, {verbs: [monitor, admin]}]',
-                  "mailer": '[{tubes: ["mail"], verbs: [inspect]}]'}
-        for user, granted in grants.items():
-            made = subprocess.run([PERENNIAL, "token", "new", "--user", user], capture_output=True, text=True, check=True)
-            self.tokens[user] = made.stdout.strip()
-            lines += made.stderr + f"  grants: {granted}\n"
-        self.lines = lines
-        super().setUp()
-
-    def start(self):
-        path = os.path.join(self.folder, "users.yaml")
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(self.lines)
-        super().start()
-
-    def shown(self, user):
-        return {"Authorization": f"Bearer {self.tokens[user]}"}
+class Users(WithUsers, Described):
+    grants = {"operator": '[{tubes: ["*"], verbs: [produce, consume, inspect, manage]}, {verbs: [monitor, admin]}]',
+              "mailer": '[{tubes: ["mail"], verbs: [inspect]}]'}
 
     def test_each_sees_and_does_what_is_granted(self):
         self.assertEqual(self.call("/server")[0], 401)
@@ -402,7 +411,10 @@ class Users(Described):
         self.assertEqual(self.call("/operations", "POST", {"action": "delete", "tube": "mail", "states": ["ready"], "confirmed": 1},
                                    **operator)[0], 202)
         self.assertEqual(self.ask("/metrics", **operator)[0], 200)
-        log = self.text_of_log()
+        # An operation is answered when it has begun.
+        deadline = time.monotonic() + 20
+        while "action=flush-tube" not in (log := self.text_of_log()) and time.monotonic() < deadline:
+            time.sleep(0.02)
         self.assertRegex(log, r"at=audit user=mailer action=put subject=mail result=refused via=http conn=\d+ from=127\.0\.0\.1")
         self.assertRegex(log, r"at=audit user=operator action=flush-tube subject=mail result=allowed via=http")
         line = r'at=audit user=operator action=sign-in subject="token \w+" result=allowed via=http conn=0 from=127\.0\.0\.1'

@@ -68,6 +68,7 @@ def numbers(oldest_ready, oldest_buried):
         Number("keys that are held", 1, stats="current-keys", tool_stats="jobs/keys taken"),
         Number("jobs whose body could not be read", 0, stats="jobs-damaged", server="totals.damaged", metrics="perennial_jobs_damaged_total",
                tool_stats="jobs/damaged"),
+        Number("ended jobs that went early", 0, metrics="perennial_ended_jobs_removed_early_total"),
         Number("bytes of bodies", 250, metrics="perennial_jobs_bytes"),
         Number("seconds for which the oldest ready job is ready", oldest_ready, age, server="oldest_ready_seconds",
                metrics="perennial_oldest_ready_seconds"),
@@ -127,14 +128,14 @@ others = {
     "stats": r"cmd-|max-job-size|pid|version|rusage-|uptime|binlog-|id$|hostname|os$|platform|perennial-version|durability|store-state|"
              r"sync-us-p99|batch-jobs-mean|loop-lag-us|connections-refused|checkpoint-age|disk-free-bytes",
     "stats_tube": "name|tries|backoff|dead$|expire$|reserved-max|rate|draining|keep",
-    "server": "version|instance|hostname|uptime_|store\\.|loop_lag|memory_|cpu_|job_bytes_max|may\\.|user",
+    "server": "version|instance|hostname|uptime_|store\\.|loop_lag|memory_|cpu_|job_bytes_max|may\\.|user|limits\\.|cluster",
     "tube": "name|may\\.|settings\\.",
     "row": "name|may\\.",
     "tubes": "matched|gone",
     "history": "puts|deletes|timeouts",  # Rates.
     "metrics": r"perennial_(batch_|job_(wait|run)_|command|puts_|jobs_without|http_|tube_|tubes_unlisted|store|damaged_|scrub_|commit_|"
                r"sync_|disk_|data_|body_|rocksdb_|loop_|memory_|process_|build_|uptime|config_|auth|forbidden|tls_|recover|checkpoint_|"
-               r"connections_(refused|held)|output|bytes|transitions)",
+               r"connections_(refused|held|max)|jobs_max|tubes_max|output|bytes|transitions)",
     "tube_metrics": r'perennial_tube_\w+{tube="(default|other|nothing)"',
     "tool_stats": "commands/|store/|process/|connections/open$|connections/of other protocols",
     "tool_tubes": "PAUSE|TRIES|BACKOFF|DEAD-TO|EXPIRE$|MAX|RATE|DRAIN|TUBE",

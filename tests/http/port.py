@@ -1,4 +1,4 @@
-"""A real server with the HTTP port, for the tests beside this file. PERENNIALD names the server."""
+"""A real server with the HTTP port, for the tests beside this file. PERENNIALD names the server, PERENNIAL the tool."""
 
 import contextlib
 import http.client
@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from ports import free_port  # noqa: E402
 
 PERENNIALD = os.environ.get("PERENNIALD", "build/perenniald")
+PERENNIAL = os.environ.get("PERENNIAL", "build/perennial")
 
 
 def unpacked(program, package):
@@ -123,3 +124,28 @@ class Port(unittest.TestCase):
                    b"watch a.b\r\nreserve\r\nbury 3 0\r\npeek 77\r\n")
         self.ask("/livez")
         self.ask("/nowhere")
+
+
+class WithUsers(Port):
+    """The server knows the users of `grants`, each with a token of its own."""
+
+    settings = "users_file: {folder}/users.yaml\n"
+    grants = {}
+
+    def setUp(self):
+        self.tokens = {}
+        self.lines = ""
+        for user, granted in self.grants.items():
+            made = subprocess.run([PERENNIAL, "token", "new", "--user", user], capture_output=True, text=True, check=True)
+            self.tokens[user] = made.stdout.strip()
+            self.lines += made.stderr + f"  grants: {granted}\n"
+        super().setUp()
+
+    def start(self):
+        path = os.path.join(self.folder, "users.yaml")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(self.lines)
+        super().start()
+
+    def shown(self, user):
+        return {"Authorization": f"Bearer {self.tokens[user]}"}

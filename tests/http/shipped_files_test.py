@@ -109,10 +109,16 @@ class Rules(unittest.TestCase):
         self.assertEqual({name for name, none in cases if not none}, set(alerts))
         self.assertEqual({name for name, none in cases if none}, set(alerts))
 
-    def test_each_runbook_is_a_section(self):
+    def test_each_alert_has_a_runbook_whose_url_leads_to_a_section(self):
+        base = "file:///usr/share/doc/perennial/etc/docs/operations.md#"
         headings = re.findall(r"^#+ (.*)$", text_of(os.path.join(ETC, "docs/operations.md")), re.MULTILINE)
-        for runbook in re.findall(r"runbook: '(.*)'", text_of(RULES)):
-            self.assertIn(runbook, headings)
+        # As sites that show Markdown name a heading.
+        anchors = {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-"): each for each in headings}
+        for rule in text_of(RULES).split("- alert: ")[1:]:
+            with self.subTest(rule.split("\n")[0]):
+                runbook, url = re.search(r"runbook: '(.*)'\n +runbook_url: '(.*)'", rule).groups()
+                self.assertTrue(url.startswith(base))
+                self.assertEqual(anchors.get(url[len(base):]), runbook)
 
 
 class Dashboard(unittest.TestCase):

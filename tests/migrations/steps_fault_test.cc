@@ -116,6 +116,7 @@ class MigrationFault : public testing::TestWithParam<FaultCase> {
     return good > 0 ? "" : "there is no good checkpoint of before";
   }
 
+  // Each run of the test has calls of its own: the seed says with which one it begins.
   void run_all(uint64_t step, const std::function<void(FaultFs&, uint64_t n)>& plan) {
     bool fired = true;
     uint64_t calls = support::seed() % step;
@@ -132,12 +133,12 @@ class MigrationFault : public testing::TestWithParam<FaultCase> {
 };
 
 TEST_P(MigrationFault, KilledAtAnyCallGivesTheSameResultWhenRunAgain) {
-  run_all(2, [](FaultFs& fs, uint64_t n) { fs.before_nth(n, [] { ::_exit(exit_killed); }); });
+  run_all(5, [](FaultFs& fs, uint64_t n) { fs.before_nth(n, [] { ::_exit(exit_killed); }); });
 }
 
 TEST_P(MigrationFault, DiskFullAtAnyCallGivesTheSameResultWhenRunAgain) {
   // RocksDB retries some calls for a while, which makes a run longer. So fewer calls are tested.
-  run_all(6,
+  run_all(11,
           [](FaultFs& fs, uint64_t n) { fs.fail_nth(n, rocksdb::IOStatus::NoSpace("injected")); });
 }
 

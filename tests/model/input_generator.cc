@@ -129,7 +129,7 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
     case 6:
       return ReserveJob{some_id(model), some_facts()};
     case 7:
-      return Delete{some_id(model)};
+      return Delete{some_id(model), chance(4)};
     case 8:
       return Release{some_id(model),
                      some_priority(),
@@ -200,7 +200,7 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
       return SetReserveMode{chance(3) ? ReserveMode::Fifo : ReserveMode::Weighted};
     case 36:
       if (chance(3)) return ListNotes{some_id(model)};
-      return NoteJob{.id = some_id(model), .bytes = 1, .text = "x"};
+      return NoteJob{.id = some_id(model), .bytes = 1, .text = "x", .only_held = chance(4)};
     default:
       if (chance(4)) return PutBatchRefused{static_cast<PutBatchRefused::Why>(below(3))};
       if (chance(4)) return NoteRefused{static_cast<NoteRefused::Why>(below(3))};

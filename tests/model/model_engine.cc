@@ -222,7 +222,8 @@ struct ModelEngine::Apply {
   }
   void operator()(const Delete& command) const {
     ++n.commands_.of<Delete>();
-    say(n.remove(id, command.id) ? Word::Deleted : Word::NotFound);
+    const bool may = !command.only_held || mine(command.id) != nullptr;
+    say(may && n.remove(id, command.id) ? Word::Deleted : Word::NotFound);
   }
   template <typename Does>
   void say_done(Word word, const std::vector<JobId>& ids, Does does) const {
@@ -384,7 +385,7 @@ struct ModelEngine::Apply {
   }
   void operator()(const NoteJob& command) const {
     ++n.commands_.of<NoteJob>();
-    Job* const job = find(command.id);
+    Job* const job = command.only_held ? mine(command.id) : find(command.id);
     if (job == nullptr) return say(Word::NotFound);
     if (!n.accepts_puts_) return say(Word::OutOfMemory);
     ++job->row.fields.make().notes;
@@ -954,12 +955,12 @@ JobStats ModelEngine::stats_of(const Job& job) const {
       .attempts = fields.attempts,
       .tries = fields.tries > 0 ? fields.tries : settings.tries.value_or(0),
       .backoff = fields.backoff ? *fields.backoff : settings.backoff.value_or(Backoff()),
-      .dead = fields.dead.empty() ? settings.dead.value_or("") : fields.dead,
+      .dead = fields.dead.empty() ? settings.dead.value_or("") : fields.dead.str(),
       .from = fields.from,
       .expire_left = fields.expires_at > 0 ? std::max<Nanos>(fields.expires_at - now_, 0) : 0,
       .key = fields.key ? fields.key->key : "",
       .key_seconds = fields.key ? fields.key->seconds : 0,
-      .concurrency = fields.concurrency,
+      .concurrency = fields.concurrency.copy(),
       .parked = is_parked(job),
       .notes = fields.notes,
       .restored = fields.restored,
@@ -1152,7 +1153,7 @@ ModelEngine::Outcome ModelEngine::end_attempt(Job& job, bool counts, Nanos& dela
   const TubeSettings settings = settings_of(tube_of(job).name);
   if (fields.expires_at > 0 && fields.expires_at <= now_) return Outcome::Expired;
   const uint32_t tries = fields.tries > 0 ? fields.tries : settings.tries.value_or(0);
-  const auto backoff = fields.backoff ? fields.backoff : settings.backoff;
+  const auto backoff = fields.backoff ? fields.backoff.copy() : settings.backoff;
   const Outcome plain = delay > 0 ? Outcome::Delayed : Outcome::Ready;
   if (!counts || (tries == 0 && !backoff)) return plain;
   const uint32_t attempts = ++job.row.fields.make().attempts;
@@ -1188,7 +1189,8 @@ void ModelEngine::give_back(Job& job, Outcome outcome, Nanos delay) {
 bool ModelEngine::move_to_dead_tube(Job& job) {
   const JobFields fields = job.row.fields ? *job.row.fields : JobFields();
   const std::string from = tube_of(job).name;
-  const std::string name = fields.dead.empty() ? settings_of(from).dead.value_or("") : fields.dead;
+  const std::string name =
+      fields.dead.empty() ? settings_of(from).dead.value_or("") : fields.dead.str();
   if (name.empty() || !fields.from.empty()) return false;
   leaves(job);
   end_key(job, true);
@@ -1427,7 +1429,9 @@ void ModelEngine::end(JobId id, JobEnd how) {
 // As it was, but for what its end, and time since, do not allow.
 Reply ModelEngine::restore(const EndedJob& ended) {
   const JobFields fields = ended.row.fields ? *ended.row.fields : JobFields();
-  const bool has_key = fields.key && !fields.key->given_up;
+  const bool is_over = fields.key && fields.key->until == KeyUntil::Ttl &&
+                       later(ended.row.created, fields.key->seconds * second) <= now_;
+  const bool has_key = fields.key && !fields.key->given_up && !is_over;
   const KeyStored* const taken = has_key ? taken_key(ended.tube, fields.key->key) : nullptr;
   if (taken != nullptr && taken->job != ended.row.id) {
     Duplicate duplicate = {taken->job, {}};
@@ -1457,13 +1461,13 @@ Reply ModelEngine::restore(const EndedJob& ended) {
     const Nanos seconds = fields.key->seconds * second;
     keys_[{ended.tube, fields.key->key}] = {
         ended.tube, fields.key->key, id, fields.key->until,
-        fields.key->until == KeyUntil::Ttl ? later(now_, seconds) : 0};
+        fields.key->until == KeyUntil::Ttl ? later(ended.row.created, seconds) : 0};
   }
   job.deadline = static_cast<Nanos>(job.row.order);
-  const bool is_over = job.row.state == JobState::Delayed && job.deadline <= now_;
+  const bool is_due = job.row.state == JobState::Delayed && job.deadline <= now_;
   if (job.row.state == JobState::Buried) {
-    job.row.order = next_bury_++;
-  } else if (job.row.state != JobState::Delayed || is_over) {
+    next_bury_ = std::max(next_bury_, job.row.order + 1);
+  } else if (job.row.state != JobState::Delayed || is_due) {
     now_is_ready(job);
   }
   const TubeId in = tube.id;

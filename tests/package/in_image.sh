@@ -50,6 +50,7 @@ for address in 127.0.0.1 '[::1]'; do
   [[ $(as_user perennial put --server "$address:11300" 'in a container') =~ ^[0-9]+$ ]] || fail "it is not served at $address"
 done
 grep -q 'at=store' "$log" || fail 'it does not log to standard error'
+as_user perennial schedule next '0 9 * * *' --zone Europe/Berlin --count 1 >/dev/null || fail 'it knows no time zones'
 kill -TERM "$server"
 code=0
 wait "$outer" || code=$?

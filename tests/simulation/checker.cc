@@ -35,15 +35,23 @@ bool is_reserve(const Command& command) {
          std::holds_alternative<ReserveWithTimeout>(command);
 }
 
+// What a server makes of a command of a client that stands for leases.
+void limit_to_held(Command& command) {
+  if (auto* const deleted = std::get_if<Delete>(&command)) deleted->only_held = true;
+  if (auto* const note = std::get_if<NoteJob>(&command)) note->only_held = true;
+}
+
 }  // namespace
 
 Checker::Checker(bool answers_are_durable)
     : answers_are_durable_(answers_are_durable),
       is_open_([this](ConnId conn) { return conns_.contains(conn); }) {}
 
-void Checker::opened(ConnId conn) {
+void Checker::opened(ConnId conn, bool has_leases) {
   ++next_op_;
-  CHECK(conns_.try_emplace(conn).second);
+  const auto [place, is_new] = conns_.try_emplace(conn);
+  CHECK(is_new);
+  place->second.has_leases = has_leases;
 }
 
 void Checker::sent(ConnId id, std::string_view bytes, Nanos now) {
@@ -59,6 +67,7 @@ void Checker::sent(ConnId id, std::string_view bytes, Nanos now) {
 void Checker::on_command(ConnId id, Conn& conn, Command&& command, std::string_view body,
                          Nanos now) {
   if (std::holds_alternative<Quit>(command)) return;
+  if (conn.has_leases) limit_to_held(command);
   if (const Use* const use = std::get_if<Use>(&command)) conn.tube = use->tube;
   const OpId place = next_op_++;
   Op& op = ops_[place];

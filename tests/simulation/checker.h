@@ -25,8 +25,8 @@ namespace perennial::simulation {
 //   no deleted job returns, none is invented        no RESERVED or FOUND for an impossible job
 //   no id is used twice                             an id and a body belong together
 //   one holder at a time                            no RESERVED for a job that another client holds
-//   a job is there, or has ended, or is gone        no two ids of one body at once, and no
-//   NOT_FOUND
+//   a client with leases changes what it holds      no DELETED or NOTED of another job for it
+//   a job is there, or has ended, or is gone        no two ids of a body at once; no NOT_FOUND
 //                                                   to restore-job or peek-ended while it is kept
 //   an end is undone once                           no second INSERTED to restore-job
 //   what is over is not shown                       no FOUND behind `keep` or `keep-max`
@@ -48,7 +48,8 @@ class Checker {
   // all_durable() says when it is.
   explicit Checker(bool answers_are_durable = true);
 
-  void opened(ConnId conn);
+  // `has_leases`: its delete and its note reach only what it holds (ClientRights::has_leases).
+  void opened(ConnId conn, bool has_leases = false);
   void sent(ConnId conn, std::string_view bytes, Nanos now);
   void received(ConnId conn, std::string_view bytes, Nanos now);
   // The server has closed this connection. Its unanswered commands can no longer take effect.
@@ -96,6 +97,7 @@ class Checker {
     std::vector<std::string> story = {};
   };
   struct Conn {
+    bool has_leases = false;
     wire::Parser parser{1 << 20};
     wire::ReplyParser replies;
     std::deque<OpId> unanswered = {};

@@ -21,7 +21,7 @@ struct Driver {
   uint64_t below(uint64_t bound) { return random() % bound; }
   bool is_over() const { return !history.problem().empty() || !server.failure().ok(); }
   ConnId open() {
-    server.open(++last_conn);
+    server.open(++last_conn, below(3) == 0);
     return last_conn;
   }
   ConnId any_conn() {

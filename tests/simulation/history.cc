@@ -85,7 +85,9 @@ void History::add(const Event& event) {
   if (sink_) sink_(event);
   switch (event.kind) {
     case Event::Kind::Opened:
-      return checker_.opened(event.conn);
+      return checker_.opened(event.conn, false);
+    case Event::Kind::OpenedForLeases:
+      return checker_.opened(event.conn, true);
     case Event::Kind::Sent:
       return checker_.sent(event.conn, event.bytes, event.now);
     case Event::Kind::Received:

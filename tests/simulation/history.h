@@ -16,6 +16,7 @@ namespace perennial::simulation {
 struct Event {
   enum class Kind : uint8_t {
     Opened,
+    OpenedForLeases,  // A client that stands for leases.
     Sent,
     Received,
     Closed,

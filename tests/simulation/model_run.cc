@@ -45,6 +45,7 @@ std::string run(const ModelRun& plan, Figures& figures) {
   for (int server_number = 0; server_number < servers_per_run && history.problem().empty();
        ++server_number) {
     Server server(draw_options(random), disk, history, now);
+    if (plan.bug == Bug::IgnoresLeases) server.ignore_leases();
     if (plan.bug == Bug::HandsOutTwice) server.set_deliver(hand_out_twice(history, server));
     if (const Status started = server.start(); !started.ok()) return started.message();
     drive(server, history, clients, random, 20 + static_cast<int>(random() % 120), conn);

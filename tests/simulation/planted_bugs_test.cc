@@ -48,6 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Simulation, PlantedBug,
                                          BugCase{"LosesEnds", Bug::LosesEnds},
                                          BugCase{"LeavesRestored", Bug::LeavesRestored},
                                          BugCase{"EndsAsPut", Bug::EndsAsPut},
+                                         BugCase{"IgnoresLeases", Bug::IgnoresLeases},
                                          BugCase{"ReadsStaleEnds", Bug::ReadsStaleEnds}),
                          [](const auto& one) { return one.param.name; });
 

@@ -68,17 +68,15 @@ void BuggyDisk::add(store::Batch& out, const store::JobEffect& effect,
                     const store::Batch& batch) const {
   const bool is_kept = effect.ended && bug_ != Bug::LosesEnds;
   if (!effect.before && !effect.after && !is_kept) return;
-  JobMoved moved = {.id = effect.id,
-                    .before = effect.before,
-                    .after = effect.after,
-                    .promised = batch.promised()};
+  const auto add_move = [&](std::optional<JobState> before, const std::optional<JobRow>& after,
+                            const auto&... body) {
+    out.add(JobMoved{effect.id, before, after, batch.promised()}, body...);
+  };
   if (is_kept && !effect.before) {
-    moved.after = effect.ended->row;
-    out.add(moved, effect.body);
-    moved.before = std::exchange(moved.after, std::nullopt)->state;
-    out.add(moved);
+    add_move(std::nullopt, effect.ended->row, effect.body);
+    add_move(effect.ended->row.state, std::nullopt);
   } else {
-    out.add(moved, effect.body);
+    add_move(effect.before, effect.after, effect.body);
   }
   if (is_kept) out.add(JobEnded{*effect.ended, batch.spans().at(effect.ended->tube)});
 }

@@ -24,6 +24,7 @@ enum class Bug : uint8_t {
   LosesEnds,           // A job that ends is deleted, although its tube keeps it.
   LeavesRestored,      // A job that comes back stays among those that have ended, too.
   EndsAsPut,           // A job has ended with the priority of its put.
+  IgnoresLeases,       // A client that stands for leases deletes and notes what it does not hold.
   ReadsStaleEnds,      // What was read once of an ended job is believed to be so ever after.
 };
 

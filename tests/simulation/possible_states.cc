@@ -185,8 +185,9 @@ struct Apply {
     delay(put.delay_s);
     return done;
   }
-  Outcome operator()(const Delete&) const {
-    if (!job.exists || (job.state == JobState::Reserved && !held())) return Effect{};
+  Outcome operator()(const Delete& deleted) const {
+    const bool must_hold = deleted.only_held || job.state == JobState::Reserved;
+    if (!job.exists || (must_hold && !held())) return Effect{};
     return end(JobEnd::Deleted);
   }
   Outcome operator()(const Release& release) const {
@@ -225,7 +226,7 @@ struct Apply {
     return Effect{.done = true, .state = job.state, .priority = job.priority, .was = job.was};
   }
   Outcome operator()(const NoteJob& note) const {
-    if (!job.exists) return Effect{};
+    if (!job.exists || (note.only_held && !held())) return Effect{};
     std::vector<std::string>& texts = job.notes.texts;
     if (texts.size() == notes_max) texts.erase(texts.begin());
     texts.push_back(note.text);

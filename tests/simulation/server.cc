@@ -77,10 +77,13 @@ Status Server::restore(const Disk::Found& found) {
   return {};
 }
 
-void Server::open(ConnId conn) {
+void Server::open(ConnId conn, bool has_leases) {
   open_.insert(conn);
-  history_.add({.kind = Event::Kind::Opened, .conn = conn, .now = now_});
-  core_->open(conn, now_);
+  const Event::Kind kind = has_leases ? Event::Kind::OpenedForLeases : Event::Kind::Opened;
+  history_.add({.kind = kind, .conn = conn, .now = now_});
+  access::ClientRights rights;
+  rights.has_leases = has_leases && !ignores_leases_;
+  core_->open(conn, now_, rights);
   pump();
 }
 

@@ -28,7 +28,8 @@ class Server {
 
   // Recovers. After a failure no other function may be called.
   Status start();
-  void open(ConnId conn);
+  // `has_leases` is as in ClientRights.
+  void open(ConnId conn, bool has_leases = false);
   void send(ConnId conn, std::string_view bytes);
   void close(ConnId conn);
   void advance(Nanos by);
@@ -45,6 +46,8 @@ class Server {
 
   Nanos now() const { return now_; }
   uint64_t batches() const { return batches_; }
+  // A planted bug: clients that stand for leases reach every job.
+  void ignore_leases() { ignores_leases_ = true; }
   void set_deliver(Deliver deliver) { deliver_ = std::move(deliver); }
   // Why the server cannot continue. A failed read ends a server, and so does a lead that is over.
   // It answers nothing from then on.
@@ -73,6 +76,7 @@ class Server {
     std::optional<core::EndedResult> result;  // None: the disk was not asked yet.
   };
   std::deque<LateRead> late_reads_;
+  bool ignores_leases_ = false;
   bool committing_ = false;
   BatchIndex reply_index_ = 0;
   BatchIndex durable_ = 0;

@@ -131,7 +131,9 @@ class Machine {
     bool opened = false;
     for (const Event& event : decode_events(child.sent)) {
       now_ = std::max(now_, event.now);
-      if (event.kind == Event::Kind::Opened) conn_ = event.conn;
+      const bool is_opened =
+          event.kind == Event::Kind::Opened || event.kind == Event::Kind::OpenedForLeases;
+      if (is_opened) conn_ = event.conn;
       if (event.kind == Event::Kind::Batch) ++figures.batches;
       opened = opened || event.kind == Event::Kind::Found;
       history_.add(event);

@@ -48,8 +48,8 @@ JobFields random_fields(std::mt19937_64& random) {
   if (choice.is_set()) fields.from = choice.name();
   if (choice.is_set()) fields.expires_at = static_cast<Nanos>(choice.up_to(INT64_MAX));
   if (choice.is_set()) {
-    fields.concurrency = {.key = choice.name(),
-                          .jobs_max = static_cast<uint32_t>(choice.up_to(UINT32_MAX))};
+    fields.concurrency = ConcurrencyKey{
+        .key = choice.name(), .jobs_max = static_cast<uint32_t>(choice.up_to(UINT32_MAX))};
   }
   if (choice.is_set()) fields.delay_rest_ns = choice.rest();
   if (choice.is_set()) fields.ttr_rest_ns = choice.rest();

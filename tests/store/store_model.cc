@@ -240,13 +240,18 @@ Result<Image> read_image(Store& store) {
 }
 
 Result<Image> read_image(const Reader& reader) {
+  Status missing;
+  Result<Image> image = read_image(reader, missing);
+  return missing.ok() ? std::move(image) : Result<Image>(std::move(missing));
+}
+
+Result<Image> read_image(const Reader& reader, Status& missing) {
   Result<Image> image = collect([&reader](const LoadSink& sink) { return reader.load(sink); });
   if (!image.ok()) return image;
-  Status read = reader.ended([&](const EndedJob& job) {
+  missing = reader.ended([&](const EndedJob& job) {
     image->ended.emplace(job.row.id, job);
     return Status();
   });
-  if (!read.ok()) return read;
   return image;
 }
 
@@ -507,7 +512,7 @@ void StoreModel::add_fields(Batch& batch, JobRow& row) {
 }
 
 void StoreModel::give_up_key(Batch& batch, JobRow& row) {
-  std::optional<JobKey>& key = row.fields->key;
+  Boxed<JobKey>& key = row.fields->key;
   if (!key || key->given_up) return;
   key->given_up = true;
   KeyStored stored = image_.keys.at({image_.tubes.at(row.tube), key->key});

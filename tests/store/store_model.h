@@ -41,6 +41,8 @@ Note note_of(JobId id, uint32_t number);
 // wrong order.
 Result<Image> read_image(Store& store);
 Result<Image> read_image(const Reader& reader);
+// The same with the ended jobs that could be read, where `missing` says which others are missing.
+Result<Image> read_image(const Reader& reader, Status& missing);
 // Returns what differs between a store and an image, including bodies, notes and ended jobs; empty
 // if they are equal. With MayLack the store may lack notes and ended jobs, and has no others. With
 // CountedAgain notes may have other numbers, as after a repair that found only some of them.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/characters.h"
 #include "engine/types/check.h"
 
 namespace perennial::bench {
@@ -14,20 +15,17 @@ constexpr size_t gap = 2;          // Spaces between two columns.
 constexpr size_t label_width = 9;  // The width of the label in labelled().
 constexpr size_t words_width_min = 8;
 
-bool continues(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
-
 // The width in characters of UTF-8.
 size_t width_of(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return !continues(c); }));
+  return static_cast<size_t>(
+      std::ranges::count_if(text, [](char c) { return !common::continues_character(c); }));
 }
 
 std::string cut(std::string_view text, size_t width) {
   if (width_of(text) <= width) return std::string(text);
   size_t end = 0;
   for (size_t seen = 0; end < text.size(); ++end)
-    if (!continues(text[end]) && ++seen == width) break;
+    if (!common::continues_character(text[end]) && ++seen == width) break;
   return std::string(text.substr(0, end)) + "~";
 }
 

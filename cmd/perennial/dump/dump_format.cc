@@ -158,8 +158,8 @@ void DumpWriter::fields(const JobFields& fields) {
     number("backoff", static_cast<uint64_t>(fields.backoff->first));
     number("backoff_cap", static_cast<uint64_t>(fields.backoff->cap));
   }
-  text_if_set("dead", fields.dead);
-  text_if_set("from", fields.from);
+  text_if_set("dead", fields.dead.str());
+  text_if_set("from", fields.from.str());
   number_if_set("expires", static_cast<uint64_t>(fields.expires_at));
   if (fields.key) {
     text("idp", fields.key->key);
@@ -175,7 +175,7 @@ void DumpWriter::fields(const JobFields& fields) {
   number_if_set("ttr_rest", fields.ttr_rest_ns);
   number_if_set("notes", fields.notes);
   number_if_set("restored", fields.restored);
-  if (!fields.put_by.empty()) text("put_by", fields.put_by);
+  if (!fields.put_by.empty()) text("put_by", fields.put_by.str());
   number_if_set("first_reserved", static_cast<uint64_t>(fields.first_reserved));
 }
 

@@ -248,16 +248,17 @@ JobFields make_fields(const JobLine& line) {
                       .put_by = line.put_by,
                       .first_reserved = static_cast<Nanos>(line.numbers[FirstReserved])};
   if (line.has(BackoffFirst)) {
-    fields.backoff = {.first = static_cast<Nanos>(line.numbers[BackoffFirst]),
-                      .cap = static_cast<Nanos>(line.numbers[BackoffCap])};
+    fields.backoff = Backoff{.first = static_cast<Nanos>(line.numbers[BackoffFirst]),
+                             .cap = static_cast<Nanos>(line.numbers[BackoffCap])};
   }
   if (line.has(Idp)) {
-    fields.key = {.key = line.idp,
-                  .seconds = small(line, IdpTtl),
-                  .until = *until_of(line.idp_until),
-                  .given_up = line.has(IdpGivenUp)};
+    fields.key = JobKey{.key = line.idp,
+                        .seconds = small(line, IdpTtl),
+                        .until = *until_of(line.idp_until),
+                        .given_up = line.has(IdpGivenUp)};
   }
-  if (line.has(Con)) fields.concurrency = {.key = line.con, .jobs_max = small(line, ConMax)};
+  if (line.has(Con))
+    fields.concurrency = ConcurrencyKey{.key = line.con, .jobs_max = small(line, ConMax)};
   return fields;
 }
 

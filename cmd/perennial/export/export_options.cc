@@ -1,8 +1,10 @@
 #include "cmd/perennial/export/export_options.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -66,18 +68,25 @@ Result<Extras<perennial::PutOptions>> extras_of_job(const StatsReply& job, uint3
   return extras;
 }
 
-Result<Extras<SetTube>> extras_of_tube(const StatsReply& tube, const std::string& name) {
-  Extras<SetTube> extras = {.options = {.tube = name}};
-  Status read = read_extras<SetTube>({{"tries", given(tube, "tries")},
-                                      {"backoff", given(tube, "backoff")},
-                                      {"dead", given(tube, "dead")},
-                                      {"expire", given(tube, "expire")},
-                                      {"reserved", given(tube, "reserved-max")},
-                                      {"rate", given(tube, "rate")}},
-                                     extras);
-  if (!read.ok()) return read;
-  if (!extras.names.empty()) extras.needed = extras.needed.with(Extension::SetTube);
-  return extras;
+Result<std::vector<Extras<SetTube>>> extras_of_tube(const StatsReply& tube,
+                                                    const std::string& name) {
+  const std::initializer_list<GivenOption> groups[] = {
+      {{"tries", given(tube, "tries")},
+       {"backoff", given(tube, "backoff")},
+       {"dead", given(tube, "dead")},
+       {"expire", given(tube, "expire")},
+       {"reserved", given(tube, "reserved-max")},
+       {"rate", given(tube, "rate")}},
+      {{"keep", given(tube, "keep")}, {"keep-max", given(tube, "keep-max")}}};
+  std::vector<Extras<SetTube>> out;
+  for (const std::initializer_list<GivenOption>& group : groups) {
+    Extras<SetTube> extras = {.options = {.tube = name}};
+    if (Status read = read_extras<SetTube>(group, extras); !read.ok()) return read;
+    if (extras.names.empty()) continue;
+    extras.needed = extras.needed.with(Extension::SetTube);
+    out.push_back(std::move(extras));
+  }
+  return out;
 }
 
 }  // namespace perennial::tool

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cmd/common/tool/stats_reply.h"
 #include "engine/types/command.h"
@@ -29,6 +30,9 @@ bool allows_all(ExtensionSet allowed, ExtensionSet needed);
 Result<Extras<perennial::PutOptions>> extras_of_job(const StatsReply& job, uint32_t delay_s);
 
 // The settings of a tube, from its stats-tube, but for `drain`: who leaves a server has it drained.
-Result<Extras<SetTube>> extras_of_tube(const StatsReply& tube, const std::string& name);
+// Those that the other server may know without the rest are commands of their own; none: no setting
+// is set.
+Result<std::vector<Extras<SetTube>>> extras_of_tube(const StatsReply& tube,
+                                                    const std::string& name);
 
 }  // namespace perennial::tool

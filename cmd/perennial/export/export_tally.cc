@@ -30,6 +30,7 @@ std::string tally_table(const ExportTally& tally, bool dry_run) {
   for (const auto& [reason, count] : tally.left)
     out += fmt::format("  {:<18} {}\n", with_commas(count), reason);
   if (tally.not_buried > 0) out += row("moved, not buried", tally.not_buried);
+  if (tally.without_notes > 0) out += row("moved, notes lost", tally.without_notes);
   if (tally.tubes_without_settings > 0) {
     out += row("tubes, no settings", tally.tubes_without_settings);
   }
@@ -51,6 +52,7 @@ std::string tally_json(const ExportTally& tally, bool dry_run) {
       {"left_total", tally.left_total()},
       {"left", left},
       {"not_buried", tally.not_buried},
+      {"without_notes", tally.without_notes},
       {"tubes_without_settings", tally.tubes_without_settings},
       {"possible_duplicates", tally.possible_duplicates},
   };

@@ -27,7 +27,8 @@ struct ExportTally {
   std::map<std::string, uint64_t> left;  // Jobs that were not moved, by the reason.
   // Jobs that may exist on both servers, because an answer is missing.
   uint64_t possible_duplicates = 0;
-  uint64_t not_buried = 0;  // Jobs that were moved but not buried at the target.
+  uint64_t not_buried = 0;     // Jobs that were moved but not buried at the target.
+  uint64_t without_notes = 0;  // Jobs that were moved and had notes, which no put can carry.
   // Tubes with settings that the target does not allow.
   uint64_t tubes_without_settings = 0;
   bool stopped = false;  // Whether a signal stopped the export early.

@@ -59,16 +59,19 @@ Status ExportTube::prepare() {
 }
 
 Status ExportTube::copy_settings(const StatsReply& stats) {
-  const Result<Extras<SetTube>> settings = extras_of_tube(stats, setup_.tube);
+  const Result<std::vector<Extras<SetTube>>> settings = extras_of_tube(stats, setup_.tube);
   if (!settings.ok()) return settings.status();
-  if (settings->names.empty()) return {};
-  if (!allows_all(setup_.target_allows, settings->needed)) {
-    ++setup_.tally.tubes_without_settings;
-    return {};
+  bool are_all_kept = true;
+  for (const Extras<SetTube>& group : *settings) {
+    if (!allows_all(setup_.target_allows, group.needed)) {
+      are_all_kept = false;
+      continue;
+    }
+    const Result<wire::ClientReply> reply = setup_.target.ask(group.options);
+    if (!reply.ok()) return reply.status();
+    are_all_kept = are_all_kept && reply->is(Word::Set);
   }
-  const Result<wire::ClientReply> reply = setup_.target.ask(settings->options);
-  if (!reply.ok()) return reply.status();
-  if (!reply->is(Word::Set)) ++setup_.tally.tubes_without_settings;
+  if (!are_all_kept) ++setup_.tally.tubes_without_settings;
   return {};
 }
 
@@ -268,6 +271,7 @@ Status ExportTube::delete_originals(const std::vector<Copy>& copies) {
     }
     if (reply->is(Word::Deleted)) {
       ++setup_.tally.moved.of(copies[at].job->state);
+      if (copies[at].job->notes > 0) ++setup_.tally.without_notes;
     } else if (reply->is(Word::NotFound)) {
       taken.push_back(copies[at]);
     } else {

@@ -18,6 +18,7 @@ Command peek_first(JobState state) {
 Status fill(TakenJob& job, const StatsReply& stats) {
   job.priority = static_cast<uint32_t>(stats.count("pri"));
   job.ttr_s = static_cast<uint32_t>(stats.count("ttr"));
+  job.notes = stats.count("notes");
   if (stats.text("state") == "buried") job.state = JobState::Buried;
   if (stats.text("state") == "delayed") {
     job.state = JobState::Delayed;

@@ -23,6 +23,7 @@ struct TakenJob {
   uint32_t priority = 0;
   uint32_t ttr_s = 0;
   uint32_t delay_left_s = 0;  // For a delayed job.
+  uint64_t notes = 0;         // How many it has had, which stay behind.
   Extras<perennial::PutOptions> extras = {};
   std::string body;
 };

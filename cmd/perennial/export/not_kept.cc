@@ -28,9 +28,11 @@ Result<NotKept> not_kept(ExtensionSet here, ExtensionSet there, const StatsReply
   }
   for (const StatsReply& tube : tubes) {
     const std::string name(tube.text("name").value_or("?"));
-    const Result<Extras<SetTube>> settings = extras_of_tube(tube, name);
+    const Result<std::vector<Extras<SetTube>>> settings = extras_of_tube(tube, name);
     if (!settings.ok()) return settings.status();
-    if (!allows_all(there, settings->needed)) out.tubes.push_back(name);
+    const bool are_all_known = std::ranges::all_of(
+        *settings, [&](const auto& group) { return allows_all(there, group.needed); });
+    if (!are_all_known) out.tubes.push_back(name);
   }
   return out;
 }

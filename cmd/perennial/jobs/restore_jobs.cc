@@ -118,8 +118,9 @@ Status restore_tube(const RestoreTubeOptions& options) {
   if (!server.ok()) return server.take_status();
   if (Status known = require_extensions(*server, needed); !known.ok()) return known;
   if (is_asked(options.consent)) {
-    const Result<uint64_t> count = count_ended(*server, command);
-    if (!count.ok()) return count.status();
+    Result<uint64_t> count = count_ended(*server, command);
+    if (!count.ok())
+      return count.take_status().with("count what would be put back (--yes goes without)");
     const Result<Decision> decision = decide(
         options.consent,
         {.act = fmt::format("put back {} into the tube '{}' at {}", count_text(*count, "ended job"),
@@ -140,23 +141,27 @@ Status restore_tube(const RestoreTubeOptions& options) {
   if (!reply.ok()) return reply.status();
   if (reply->is(Word::Denied)) return denied();
   if (reply->is(Word::Draining) || reply->is(Word::OutOfMemory)) {
-    return {StatusCode::Io, fmt::format("{}; what was put back by then stays, and the rest is "
-                                        "still kept: run it again",
+    return {StatusCode::Io, fmt::format("{}; what was put back by then stays: run it again for the "
+                                        "rest, but soon if the disk is nearly full, because what "
+                                        "is kept goes then, the oldest first",
                                         not_restored(*reply))};
   }
   if (!reply->is(Word::Restored)) return unexpected(*reply, "restore-tube");
-  // The server passes over those that it cannot put back, and does not say how many.
+  // The server passes over those that it cannot put back, and does not say how many. Who may manage
+  // the tube and not inspect it has put them back all the same.
   const Result<uint64_t> left = count_ended(*server, command, left_looked_at_max);
-  if (!left.ok()) return left.status();
+  if (!left.ok()) complain("restore-tube", "what is left is not known: " + left.status().message());
   if (options.consent.json) {
-    print_result({{"tube", options.tube}, {"restored", reply->number}, {"left", *left}});
-  } else if (reply->number == 0 && *left == 0) {
+    print_result({{"tube", options.tube},
+                  {"restored", reply->number},
+                  {"left", left.ok() ? nlohmann::ordered_json(*left) : nullptr}});
+  } else if (reply->number == 0 && left.ok() && *left == 0) {
     fmt::print("nothing to do: the tube '{}' at {} keeps no such jobs\n", options.tube,
                server->address());
   } else {
     fmt::print("{}: restored {}\n", options.tube, count_text(reply->number, "job"));
   }
-  if (*left == 0) return {};
+  if (!left.ok() || *left == 0) return {};
   return {StatusCode::NotFound,
           fmt::format("not put back: {}, because another job has the key or the body is damaged. "
                       "'perennial list {} --state ended' shows them, and 'perennial restore-job' "
@@ -206,7 +211,11 @@ Subcommand restore_tube_command() {
           "while, in which the server serves others. If it ends before, run it again: what is back "
           "is not put back twice.\n\n"
           "A job whose key another one has by now, or whose body is damaged, stays as it was. It "
-          "is counted, and the exit code is then 1.",
+          "is counted, and the exit code is then 1. Nothing is there to be put back where the tube "
+          "did not keep what ended, or while the disk had less than twice low_water_bytes free: a "
+          "checkpoint may have it ('perennial checkpoint list').\n\n"
+          "A user needs the right to manage the tube. To count the jobs before, and those that "
+          "are left, it needs the right to inspect it, too.",
       .examples =
           "  perennial restore-tube mail --since 10m\n"
           "  # What was deleted by mistake, or has expired:\n"

@@ -41,6 +41,7 @@ void print_json(Output& out, const store::CheckSummary& summary, const ordered_j
                          {"settings", summary.settings},
                          {"keys", summary.keys},
                          {"notes", summary.notes},
+                         {"ended", summary.ended},
                          {"tables", summary.tables},
                          {"fault_count", summary.faults},
                          {"faults", faults}};
@@ -62,12 +63,13 @@ void print_summary(Output& out, const store::CheckSummary& summary, uint64_t sho
     out.add(fmt::format("{:<20}{}\n", fmt::format("jobs {}", state_name(state)),
                         summary.jobs[static_cast<size_t>(state)]));
   }
-  out.add(
-      fmt::format("bodies              {}\nbytes of bodies     {}\ntubes               {}\n"
-                  "pauses              {}\nsettings of tubes   {}\nkeys                {}\n"
-                  "notes               {}\ntable files         {}\nfaults              {}\n",
-                  summary.bodies, summary.body_bytes, summary.tubes, summary.pauses,
-                  summary.settings, summary.keys, summary.notes, summary.tables, summary.faults));
+  out.add(fmt::format(
+      "bodies              {}\nbytes of bodies     {}\ntubes               {}\n"
+      "pauses              {}\nsettings of tubes   {}\nkeys                {}\n"
+      "notes               {}\nended jobs          {}\ntable files         {}\n"
+      "faults              {}\n",
+      summary.bodies, summary.body_bytes, summary.tubes, summary.pauses, summary.settings,
+      summary.keys, summary.notes, summary.ended, summary.tables, summary.faults));
 }
 
 // What is lost, and in the last line the one command to type.

@@ -15,11 +15,6 @@ using store::UnreadableRange;
 constexpr std::string_view log_is_not_judged =
     "whether the log is whole cannot be said, because the commit row cannot be read";
 
-// Whether the keys of the family begin with the id of a job.
-bool has_ids(Family family) {
-  return family != Family::Meta && family != Family::Keys && family != Family::EndedOrder;
-}
-
 std::string hex(std::string_view bytes) {
   std::string out;
   for (const char byte : bytes) out += fmt::format("{:02x}", static_cast<uint8_t>(byte));
@@ -37,7 +32,7 @@ uint64_t id_of(std::string_view key) {
 // A range ends before its end key; and a key of more than eight bytes lies behind the id that it
 // begins with.
 std::string keys_text(Family family, const UnreadableRange& range) {
-  if (!has_ids(family)) {
+  if (!store::has_ids(family)) {
     return fmt::format("keys from {} to before {}", hex(range.first_key), hex(range.end_key));
   }
   const uint64_t first = id_of(range.first_key) + (range.first_key.size() > 8 ? 1 : 0);

@@ -121,6 +121,10 @@ Status Exchange::on_reply(const wire::ClientReply& reply) {
 
 Status Exchange::on_reserved(const wire::ClientReply& reply) {
   is_reserving_ = false;
+  if (reply.is(Word::Forbidden)) {
+    refuse(reply);
+    return {};
+  }
   const bool may_retry = reply.is(Word::DeadlineSoon) || reply.is(Word::OutOfMemory);
   if (!may_retry && !reply.is(Word::ReservedBatch)) return unexpected(reply, "reserve-batch");
   if (may_retry) retry_at_ = Clock::now() + retry_pause;
@@ -132,6 +136,14 @@ Status Exchange::on_reserved(const wire::ClientReply& reply) {
   }
   time_out();
   return {};
+}
+
+void Exchange::refuse(const wire::ClientReply& reply) {
+  for (auto& [id, seat] : seats_) {
+    if (!seat.waits_until) continue;
+    seat.waits_until.reset();
+    send_to(seat.socket, reply);
+  }
 }
 
 void Exchange::give(const wire::ClientReply& job) {

@@ -67,6 +67,8 @@ class Exchange {
   Status read_server();
   Status on_reply(const wire::ClientReply& reply);
   Status on_reserved(const wire::ClientReply& reply);
+  // Tells all that wait for a job that the user may not reserve.
+  void refuse(const wire::ClientReply& reply);
   void give(const wire::ClientReply& job);
   void give_back(JobId job);
   // Tells those that the server was asked for, and whose time is over.

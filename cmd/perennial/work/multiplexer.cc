@@ -22,11 +22,17 @@ Result<Connected> connect_to_tubes(const Settings& settings) {
   for (size_t left = settings.tubes.size() + (wants_default ? 0 : 1); left > 0; --left) {
     Result<wire::ClientReply> reply = server->receive();
     if (!reply.ok()) return reply.take_status();
-    if (!reply->is(Word::Watching)) return unexpected(*reply, "watch");
+    if (!reply->is(Word::Watching)) return failure_of(*reply, "watch");
   }
   const Result<ExtensionSet> allowed = ask_extensions(*server);
   if (!allowed.ok()) return allowed.status();
   return Connected{.server = server.take(), .allowed = *allowed};
+}
+
+Status failure_of(const wire::ClientReply& reply, std::string_view doing) {
+  Status failure = unexpected(reply, doing);
+  if (!reply.is(Word::Unauthorized) && !reply.is(Word::Forbidden)) return failure;
+  return {StatusCode::InvalidArgument, failure.message()};
 }
 
 Result<std::unique_ptr<Multiplexer>> Multiplexer::make(const Settings& settings) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -19,8 +20,13 @@ struct Connected {
   ExtensionSet allowed;
 };
 
-// Connects to the server, and watches the tubes of the worker and no others.
+// Connects to the server, and watches the tubes of the worker and no others. InvalidArgument: the
+// server refuses the worker's user.
 Result<Connected> connect_to_tubes(const Settings& settings);
+
+// What to do after a reply that was not expected. InvalidArgument: the server refuses the user, as
+// it will do until somebody changes the rights. Otherwise Io: another connection may help.
+Status failure_of(const wire::ClientReply& reply, std::string_view doing);
 
 // Connects runners to the server, through one exchange if the server can reserve batches, and each
 // on its own otherwise. The exchange runs on a thread of this object. When the server is lost, the

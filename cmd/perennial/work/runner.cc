@@ -107,7 +107,7 @@ Result<std::optional<Job>> Runner::reserve() {
   Result<wire::ClientReply> reply = server_->receive();
   if (!reply.ok()) return reply.take_status();
   if (!reply->is(Word::Reserved) && !reply->is(Word::TimedOut))
-    return unexpected(*reply, "reserve");
+    return failure_of(*reply, "reserve");
   away_since_.reset();
   shared_.server_back();
   if (reply->is(Word::TimedOut)) return std::optional<Job>();

@@ -32,7 +32,8 @@ class Runner {
 
   // Returns when the worker is stopped, when it has run as many jobs as it should, and when there
   // is none with --drain. Io: the server was away for longer than --retry allows. InvalidArgument:
-  // the address is none. The exit status is that of a shell if the command cannot be started.
+  // the address is none, or the server refuses the user. The exit status is that of a shell if the
+  // command cannot be started.
   Result<int> run();
 
  private:

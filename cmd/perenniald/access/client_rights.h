@@ -24,6 +24,8 @@ struct ClientRights {
   // It is a part of this server that speaks for somebody: all extensions are there, and
   // engine::Opened says what is not counted.
   bool is_internal = false;
+  // It stands for leases: it deletes and notes only jobs that it holds (Delete::only_held).
+  bool has_leases = false;
   // From where it came, as far as wrong tokens are counted. Empty: they are not.
   std::string address = {};
   // What it says over HTTP of the clients for whom it asks is believed.

@@ -81,7 +81,12 @@ struct Judge {
   Judgement delete_id(JobId id) const {
     return on_job_or_hidden(id, engine.holds(conn, id) ? Verb::Consume : Verb::Manage);
   }
-  Judgement note_job(NoteJob& note) const { return delete_id(note.id); }
+  // One that only the holder's command reaches is judged as the holder's.
+  template <typename C>
+  Judgement delete_or_note(const C& command) const {
+    return command.only_held ? on_job_or_hidden(command.id, Verb::Consume) : delete_id(command.id);
+  }
+  Judgement note_job(NoteJob& note) const { return delete_or_note(note); }
   // The holder has been told of the job, and may know why it failed before.
   Judgement list_notes(ListNotes& list) const {
     return on_job(list.id, engine.holds(conn, list.id) ? Verb::Consume : Verb::Inspect);
@@ -89,7 +94,7 @@ struct Judge {
   // Whose tube is known only when the job is read. Core looks at its grants then.
   Judgement peek_ended(PeekEnded& /*peek*/) const { return for_all(Verb::Inspect); }
   Judgement restore_job(RestoreJob& /*restore*/) const { return for_all(Verb::Manage); }
-  Judgement delete_job(Delete& command) const { return delete_id(command.id); }
+  Judgement delete_job(Delete& command) const { return delete_or_note(command); }
   Judgement delete_batch(DeleteBatch& batch) const {
     for (const JobId id : batch.ids) {
       if (!is_allowed(delete_id(id))) batch.hidden.push_back(id);

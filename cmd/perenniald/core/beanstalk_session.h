@@ -46,6 +46,7 @@ class Core::BeanstalkSession final : public Session {
         may_checkpoint(client_rights.may_checkpoint),
         is_unix(client_rights.is_unix),
         is_internal(client_rights.is_internal),
+        has_leases(client_rights.has_leases),
         asked_from(client_rights.is_internal
                        ? std::make_unique<const std::string>(client_rights.address)
                        : nullptr),
@@ -102,6 +103,7 @@ class Core::BeanstalkSession final : public Session {
   const bool may_checkpoint;  // As in ClientRights.
   const bool is_unix;
   const bool is_internal;
+  const bool has_leases;
   // Of a client that is a part of the server: for whom it asks. Null for others.
   const std::unique_ptr<const std::string> asked_from;
   // Null where there are no users.

@@ -44,6 +44,11 @@ bool is_for_admins(const Command& command) {
       command);
 }
 
+void limit_to_held(Command& command) {
+  if (auto* const deleted = std::get_if<Delete>(&command)) deleted->only_held = true;
+  if (auto* const note = std::get_if<NoteJob>(&command)) note->only_held = true;
+}
+
 // The answer to a put-batch, which says which items have become jobs; null after any other input.
 const BatchInserted* batch_inserted(const engine::Output& output) {
   for (const engine::ConnReply& reply : output.replies) {
@@ -169,6 +174,7 @@ bool Core::close_connection(ConnId conn) {
 }
 
 std::string_view Core::user_of(ConnId conn) const {
+  if (gate_.users() == nullptr) return {};
   const BeanstalkSession* const session = find(conn);
   if (session == nullptr || !session->access || session->access->user == nullptr) return {};
   return session->access->user->name;
@@ -248,6 +254,7 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
     on_auth(conn, *auth, now);
     return common::wipe(auth->token);
   }
+  if (conn.has_leases) limit_to_held(*step.command);
   if (gate_.users() != nullptr && !is_admitted(conn, *step.command)) return;
   if (const auto* const asked = std::get_if<Checkpoint>(&*step.command)) {
     return on_checkpoint_asked(conn, *asked, now);

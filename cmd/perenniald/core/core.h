@@ -244,6 +244,10 @@ class Core : private EndedDesk::Queue {
   // Bytes of all batches that are not committed, the open one among them.
   size_t pending_bytes() const { return batches_.pending_bytes(); }
   const AnswerCounts& answer_counts() const { return answer_counts_; }
+  // How many ended jobs went before their time or were not kept at all, because the disk was short.
+  uint64_t ended_removed_early() const {
+    return ended_.removed_early() + engine_.view().ended_not_kept();
+  }
   size_t body_cache_bytes() const { return bodies_.bytes(); }
   // How long commands took, by CommandKind.
   const CommandTimes::Histograms& command_times() const { return held_.times().histograms(); }

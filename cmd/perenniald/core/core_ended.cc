@@ -58,11 +58,12 @@ bool Core::is_of_ended(const ListNotes& notes) const {
   return engine.tube_of_job(notes.id) == nullptr && engine.next_with_ended({}) != nullptr;
 }
 
-// Short: below twice the low-water mark, of which the slack is a quarter.
+// Short: below twice the low-water mark, of which the slack is a quarter. A disk that takes no puts
+// because few files can be made has space: to remove jobs would make no files free.
 EndedDesk::Disk Core::ended_disk() const {
-  if (!admission_.disk_accepts_puts()) return EndedDesk::Disk::Full;
   const store::DiskLeft& left = admission_.disk_left();
-  return left.bytes < 4 * left.slack_bytes ? EndedDesk::Disk::Short : EndedDesk::Disk::Ample;
+  if (left.bytes >= 4 * left.slack_bytes) return EndedDesk::Disk::Ample;
+  return admission_.disk_accepts_puts() ? EndedDesk::Disk::Short : EndedDesk::Disk::Full;
 }
 
 Reply Core::restore(engine::Restore&& job, Body&& body, Nanos now) {

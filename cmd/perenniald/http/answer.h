@@ -33,6 +33,8 @@ class Answer {
   virtual std::string more() { return {}; }
   // Whether an endless response ends now.
   virtual bool is_over() { return false; }
+  // Whether a client that closes its side, before the response is whole, gives it up.
+  virtual bool ends_with_client() const { return false; }
 
   // Has step(), or more(), called again soon. The connection sets it before the first step.
   std::function<void()> wake;

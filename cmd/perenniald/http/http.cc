@@ -38,7 +38,7 @@ class Http::Session final : public core::Session {
   void on_half_close(Nanos now) override { on_eof(now); }
   void on_eof(Nanos now) override {
     ended_ = true;
-    if (is_endless_) return give_up();
+    if (is_endless_ || (answer_ != nullptr && answer_->ends_with_client())) return give_up();
     go_on(now);
   }
   void on_written(size_t bytes) override {
@@ -49,6 +49,7 @@ class Http::Session final : public core::Session {
       if (out_.capacity() > bytes_kept_max) out_ = {};
       out_.clear();
       out_.swap(body_);
+      if (out_.empty()) on_lost_ = {};
       http_.on_output(*this);
     }
     if (out_.empty()) {
@@ -180,6 +181,7 @@ class Http::Session final : public core::Session {
     ++http_.counts_[{route_, static_cast<unsigned>(response.status)}];
     std::optional<uint64_t> hsts_seconds;
     if (is_tls_) hsts_seconds = http_.limits_.hsts_seconds;
+    on_lost_ = std::move(response.on_lost);
     out_ += render_head(response, keep_alive_, hsts_seconds);
     if (!head_ && response.body.size() > bytes_kept_max) {
       body_ = std::move(response.body);
@@ -218,6 +220,7 @@ class Http::Session final : public core::Session {
     std::string().swap(body_);
     sent_ = 0;
     http_.on_output(*this);
+    if (on_lost_) std::exchange(on_lost_, {})();
   }
 
   Http& http_;
@@ -234,9 +237,10 @@ class Http::Session final : public core::Session {
   bool has_more_ = false;    // answer_ has more, which waits until out_ has left.
   bool runnable_ = false;    // It is listed in Http::runnable_.
   std::string out_;
-  std::string body_;    // A long one, which follows out_ and is never copied.
-  size_t sent_ = 0;     // Of out_.
-  size_t counted_ = 0;  // Of both, in Http::output_bytes_.
+  std::function<void()> on_lost_;  // Of the response in out_ and body_.
+  std::string body_;               // A long one, which follows out_ and is never copied.
+  size_t sent_ = 0;                // Of out_.
+  size_t counted_ = 0;             // Of both, in Http::output_bytes_.
   std::optional<std::list<ConnId>::iterator> untaken_;  // Its place in Http::untaken_.
   bool is_for_monitor_ = false;                         // As in Handled.
   bool was_written_ = false;                            // Since the last on_time().

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -108,6 +109,9 @@ struct Response {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> fields = {};
+  // Called if the connection ends before all bytes of it were given to the network. Empty: nobody
+  // has to know.
+  std::function<void()> on_lost = {};
 };
 
 // The bytes of a response before its body, with the fields that keep browsers from misusing it.

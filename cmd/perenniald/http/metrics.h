@@ -37,6 +37,7 @@ struct ServerFacts {
   uint64_t disk_free_bytes = 0;
   std::optional<uint64_t> disk_free_files = {};  // None: the file system has no limit.
   uint64_t disk_low_water_bytes = 0;             // Below it puts are refused. 0: never.
+  uint64_t ended_removed_early = 0;              // Jobs, because the disk was short.
   access::AccessCounts access = {};
   core::AnswerCounts answers = {};
   uint64_t body_cache_bytes = 0;
@@ -72,6 +73,15 @@ struct ServerFacts {
   uint64_t state_bytes = 0;  // In tables: all but bodies.
 };
 
+// What the server may use at most. 0: it has no such limit.
+struct ServerLimits {
+  uint64_t connections_max = 0;
+  uint64_t jobs_max = 0;
+  uint64_t tubes_max = 0;
+  uint64_t memory_bytes_max = 0;
+  uint64_t disk_low_water_bytes = 0;  // Puts are refused when less space than this is free.
+};
+
 // How long things took.
 struct Times {
   const core::CommandTimes::Histograms& commands;
@@ -89,6 +99,7 @@ class MetricSources {
   virtual ProcessFacts process() = 0;
   virtual StoreFacts store() = 0;
   virtual ServerFacts server() = 0;
+  virtual ServerLimits limits() = 0;  // Known at once.
   virtual Times times() = 0;
   virtual size_t memory_bytes() = 0;  // Of jobs, bodies and connections.
   virtual size_t output_bytes() = 0;  // Of answers that have not left.

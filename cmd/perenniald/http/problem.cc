@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "engine/types/check.h"
 
 namespace perennial::http {
@@ -52,6 +54,25 @@ Response problem_response(Status status, std::string_view detail,
           .content_type = "application/problem+json",
           .body = problem.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
                   "\n"};
+}
+
+std::string forbidden_text(access::Verb missing, std::string_view subject) {
+  const access::VerbRow& row = access::verb_rows[static_cast<size_t>(missing)];
+  std::string where;
+  std::string tubes = "\"*\"";
+  if (row.is_of_tubes && subject.empty()) {
+    where = " on every tube";
+  } else if (row.is_of_tubes && subject.find(' ') != std::string_view::npos) {
+    where = fmt::format(" on the tube of {}", subject);  // "job 7".
+    tubes = "TUBE";
+  } else if (row.is_of_tubes) {
+    where = fmt::format(" on the tube {}", subject);
+    tubes = fmt::format("\"{}\"", subject);
+  }
+  return fmt::format(
+      "No grant of the user allows this. It needs the verb {}{}. A grant that gives it: "
+      "{{tubes: [{}], verbs: [{}]}}.",
+      row.name, where, tubes, row.name);
 }
 
 }  // namespace perennial::http

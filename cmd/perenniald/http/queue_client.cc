@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/types/check.h"
+#include "wire/one_command.h"
 
 namespace perennial::http {
 
@@ -22,6 +23,9 @@ void QueueClient::send(const Command& command, std::string_view body) {
   if (is_closed_) return;
   std::string bytes;
   wire::append_command(bytes, command, body);
+  // Whoever makes the command checks its names. Where that is forgotten, the client's answer says
+  // so, and no body of a user runs as commands.
+  if (!wire::is_one_command(bytes, command)) bytes = wire::bad_format_line;
   clients_.has_spoken_ = true;
   session_->on_bytes(bytes, clients_.hooks_.now());
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -30,7 +31,9 @@ class QueueClient {
   QueueClient& operator=(const QueueClient&) = delete;
 
   ConnId id() const { return id_; }
-  // `body` as in wire::append_command. Commands may follow each other without waiting.
+  // `body` as in wire::append_command. Commands may follow each other without waiting. One that the
+  // queue would not read as this command alone, by wire::is_one_command, is not sent: its answer is
+  // BAD_FORMAT.
   void send(const Command& command, std::string_view body = {});
   // Does what is due in the queue by now, and a part of a long operation, as the first client of a
   // turn does. Whoever asks what this client has done until now, and then ends it, calls this
@@ -71,6 +74,7 @@ class QueueClients {
   static bool owns(ConnId conn) { return conn >= first_id; }
   // REQUIRES: owns(conn). Core says that the connection has output, or is finished.
   void on_changed(ConnId conn);
+  size_t count() const { return clients_.size(); }
   // Whether a command was sent, or a client ended, since the last call, so that core has work.
   bool take_has_spoken();
 

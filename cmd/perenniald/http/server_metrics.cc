@@ -159,6 +159,18 @@ void add_clients(MetricsWriter& out, const EngineStats& stats, const ProcessFact
              stats.draining ? 1 : 0);
 }
 
+// Each beside its use, so that the share is a division.
+void add_limits(MetricsWriter& out, const ServerLimits& limits) {
+  out.single("perennial_connections_max", MetricType::Gauge, "",
+             "The limit of perennial_connections; 0: none.", limits.connections_max);
+  out.single("perennial_jobs_max", MetricType::Gauge, "",
+             "The limit of all jobs of perennial_jobs together; 0: none.", limits.jobs_max);
+  out.single("perennial_tubes_max", MetricType::Gauge, "", "The limit of perennial_tubes; 0: none.",
+             limits.tubes_max);
+  out.single("perennial_memory_max_bytes", MetricType::Gauge, "bytes",
+             "The limit of perennial_memory_bytes; 0: none.", limits.memory_bytes_max);
+}
+
 void add_security(MetricsWriter& out, const ServerFacts& server) {
   out.family("perennial_auth", MetricType::Counter, "",
              "Clients that showed who they are, wrong tokens, and what an address with too many of "
@@ -203,7 +215,8 @@ void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& s
     out.sample(state == store.state ? 1 : 0, {{"state", state}});
   }
   out.single("perennial_damaged_blocks", MetricType::Gauge, "",
-             "Blocks of bodies and notes on disk that were found damaged.", store.damaged_blocks);
+             "Blocks of bodies, notes and ended jobs on disk that were found damaged.",
+             store.damaged_blocks);
   out.single("perennial_damaged_rows", MetricType::Gauge, "",
              "Blocks with rows of jobs, tubes or keys that were found damaged on disk. They are "
              "whole in memory, and the next start is refused.",
@@ -245,6 +258,11 @@ void add_store(MetricsWriter& out, const StoreFacts& store, const ServerFacts& s
   out.single("perennial_disk_low_water_bytes", MetricType::Gauge, "bytes",
              "Puts are refused when less space than this is free. 0: never.",
              server.disk_low_water_bytes);
+  out.single(
+      "perennial_ended_jobs_removed_early", MetricType::Counter, "",
+      "Ended jobs that went before their time, or were not kept at all, because the disk was "
+      "short of space.",
+      server.ended_removed_early);
   if (!server.disk_free_files) return;
   out.single("perennial_disk_free_files", MetricType::Gauge, "",
              "How many more files the disk of the data directory can hold: its free inodes.",
@@ -323,6 +341,7 @@ void add_server_metrics(MetricsWriter& out, MetricSources& sources, const TubeCo
   add_commands(out, stats, times);
   add_refusals(out, stats, server.answers);
   add_clients(out, stats, process, server);
+  add_limits(out, sources.limits());
   add_security(out, server);
   add_store(out, store, server, sources.accepts_puts());
   add_database(out, server);

@@ -166,6 +166,7 @@ http::ServerFacts HttpPort::server() {
       .resident_bytes = resident_bytes(),
       .descriptors_open = descriptors_open(),
       .descriptors_max = descriptors_max(),
+      .ended_removed_early = core.ended_removed_early(),
       .access = core.gate().counts(),
       .answers = core.answer_counts(),
       .body_cache_bytes = core.body_cache_bytes(),
@@ -184,6 +185,16 @@ http::ServerFacts HttpPort::server() {
     facts.certificates.push_back({std::move(listener), expires_at});
   }
   return facts;
+}
+
+http::ServerLimits HttpPort::limits() {
+  const Config& config = parts_.config;
+  const store::Store* const store = host_.store();
+  return {.connections_max = host_.connections_max(),
+          .jobs_max = config.jobs_max,
+          .tubes_max = config.tubes_max,
+          .memory_bytes_max = config.memory_bytes_max,
+          .disk_low_water_bytes = store == nullptr ? 0 : store->options().low_water_bytes};
 }
 
 void HttpPort::find_in_bodies(std::vector<JobId> jobs, BodySearch::Test is_wanted,

@@ -48,6 +48,7 @@ class HttpPort final : private http::RouteSources {
     virtual StoreFacts store_facts() const = 0;
     // For how long the log has had the batch that it writes. 0: it writes none.
     virtual Nanos commit_age() = 0;
+    virtual size_t connections_max() const = 0;
     struct Recovery {
       Nanos took = 0;
       uint64_t jobs = 0;
@@ -109,6 +110,7 @@ class HttpPort final : private http::RouteSources {
   ProcessFacts process() override;
   StoreFacts store() override { return host_.store_facts(); }
   http::ServerFacts server() override;
+  http::ServerLimits limits() override;
   http::Times times() override;
   size_t memory_bytes() override { return parts_.core.memory_bytes(); }
   size_t output_bytes() override { return parts_.core.output_bytes(); }
@@ -123,6 +125,7 @@ class HttpPort final : private http::RouteSources {
   Nanos now() override { return parts_.clock.now(); }
   bool is_loaded() override { return host_.has_jobs(); }
   http::ClusterHealth cluster_health() override;
+  size_t waiters_max() override { return parts_.config.http_connections_max * 3 / 4; }
   std::string address_of(ConnId conn) override { return parts_.connections.peer_of(conn); }
   std::string_view user_of(ConnId conn) override { return parts_.core.user_of(conn); }
   size_t output_bytes_of(ConnId conn) override { return parts_.core.output_bytes(conn); }

@@ -16,8 +16,8 @@ Level level_of(std::string_view at) {
   const bool is_loss = at == "store.log_forced" || at == "store.forced_start";
   const bool is_damage = at == "store.damage" || at == "store.damage_contained" ||
                          at == "store.damage_not_contained" || at == "store.damage_record" ||
-                         at == "store.damage_of_notes" || at == "store.damaged_note" ||
-                         at == "store.mark_damaged";
+                         at == "store.damage_of_notes" || at == "store.damage_of_ended" ||
+                         at == "store.damaged_note" || at == "store.mark_damaged";
   if (at == "store.damaged_rows") return Level::Error;
   return is_loss || is_damage ? Level::Warning : Level::Info;
 }

@@ -10,11 +10,14 @@
 #include "cmd/perenniald/process/process.h"
 #include "cmd/perenniald/server/access_control.h"
 #include "cmd/perenniald/server/options.h"
+#include "engine/types/later.h"
 
 // How the parts are connected, and what the loop does with them. server_phases.cc has the start and
 // the end of the server, and turn.cc what a turn of the loop does.
 namespace perennial::perenniald {
 namespace {
+
+constexpr Nanos ended_told_interval = 60 * nanos_per_second;
 
 // As installed one address may have half of all, so that it leaves as many to the others.
 uint64_t per_address_max(const Config& config, const Descriptors& descriptors) {
@@ -234,7 +237,19 @@ void Server::on_log_news() {
 void Server::on_second() {
   // A leader lets another node lead, which has the bodies.
   if (phase_ == Phase::Serving && !node_.has_successor()) bodies_.damage().poll(*store_);
+  if (phase_ == Phase::Serving) tell_of_ended_jobs();
   if (acceptor_.has_role(ListenerRole::Http)) http_.on_second(turn_.has_value());
+}
+
+void Server::tell_of_ended_jobs() {
+  const uint64_t removed = core_.ended_removed_early();
+  const Nanos now = clock_.now();
+  if (removed == ended_told_ || now < later(ended_told_at_, ended_told_interval)) return;
+  log(Level::Warning, "ended.removed_early",
+      {{"jobs", fmt::format("{}", removed - ended_told_)},
+       {"disk_free_bytes", fmt::format("{}", store_->disk_free_bytes())}});
+  ended_told_ = removed;
+  ended_told_at_ = now;
 }
 
 size_t Server::serve(std::span<const ConnId> conns) {

@@ -113,6 +113,7 @@ class Server final : private ServerLoop::Owner,
   ProcessFacts process_facts() override;
   StoreFacts store_facts() const override;
   Nanos commit_age() override;
+  size_t connections_max() const override { return descriptors_.connections; }
   Recovery recovery() const override { return recovery_; }
 
   // -- Turn::Parts
@@ -130,6 +131,8 @@ class Server final : private ServerLoop::Owner,
   store::DiskLeft disk_left() override { return store_->disk_left(); }
   void arm_timer(Nanos left) override { timer_.arm(left); }
   void on_body(const core::BodyRead& read, Result<Body> body);
+  // Logs, once a minute at most, that ended jobs go before their time.
+  void tell_of_ended_jobs();
 
   Config config_;  // After a reload it has the new settings of how a cluster's etcd is reached.
   TurnClock clock_;
@@ -154,7 +157,9 @@ class Server final : private ServerLoop::Owner,
   ClusterNode node_{loop_.loop(), clock_, connections_, config_};
   SettingsReload settings_;
   HttpPort http_;
-  Nanos appended_at_ = 0;  // When the last batch was given to the log.
+  Nanos appended_at_ = 0;    // When the last batch was given to the log.
+  uint64_t ended_told_ = 0;  // Of the ended jobs that went before their time.
+  Nanos ended_told_at_ = 0;
   Connections connections_;
   Acceptor acceptor_;
   Bodies bodies_;

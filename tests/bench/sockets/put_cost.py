@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What a put costs each server, in microseconds of processor: its loop, its other threads, the client.
 
-Each server is started fresh, and `perennial bench custom` loads it. The kernel says how long each thread has run
+Each server is started fresh, and `perennial bench custom`, or the workloads of --workloads, load it. The kernel says how long each thread has run
 (/proc/PID/task/TID/schedstat) and which part of that it spent in the kernel (stat). Two puts of our own, one before the
 load and one after it, say by their ids how many puts there were. The servers take turns, round by round, and the
-medians are printed.
+medians are printed. Of a workload that does more with a job than put it, the cost is that of all that a job costs.
 """
 
 import argparse
@@ -70,8 +70,8 @@ def client_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def measure(command, arguments, connections):
-    """Starts the server, loads it, and returns a figure for each column."""
+def measure(command, arguments, workload):
+    """Starts the server, loads it, and returns a figure for each column. `workload`: the words for perennial bench."""
     directory = tempfile.mkdtemp(prefix="put-cost-", dir=arguments.folder)
     port = free_port()
     words = shlex.split(command.replace("{port}", str(port)).replace("{dir}", directory))
@@ -80,7 +80,7 @@ def measure(command, arguments, connections):
         first = put_first(port, server)
         before = times_of(server.pid)
         client_before = client_seconds()
-        rate = load(port, connections, directory, arguments)
+        rate = load(port, workload, directory, arguments)
         client = client_seconds() - client_before
         after = times_of(server.pid)
         puts = put_one(port) - first - 1
@@ -91,12 +91,12 @@ def measure(command, arguments, connections):
     return [rate] + costs(before, after, server.pid, puts, client)
 
 
-def load(port, connections, directory, arguments):
-    """Puts for some seconds, and returns the puts a second."""
+def load(port, workload, directory, arguments):
+    """Works for some seconds, and returns what was done a second; the first figure, if the workload has several."""
     report = os.path.join(directory, "report.json")
     subprocess.run(
-        [os.path.join(arguments.build, "perennial"), "bench", "custom", "--rounds", "1",
-         "--connections", str(connections), "--seconds", str(arguments.seconds),
+        [os.path.join(arguments.build, "perennial"), "bench", *workload, "--rounds", "1",
+         "--seconds", str(arguments.seconds),
          "--server", f"127.0.0.1:{port}", "--json", report],
         check=True, stdout=subprocess.DEVNULL)
     with open(report) as file:
@@ -121,20 +121,24 @@ def main():
     parser.add_argument("--build", default="build", help="where `perennial` is")
     parser.add_argument("--folder", default="/var/tmp", help="where the data is, on the disk that is measured")
     parser.add_argument("--connections", default="50,200", help="with one put in flight each")
+    parser.add_argument("--workloads", help="of perennial bench, with commas between; in place of --connections")
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     servers = dict(word.split("=", 1) for word in arguments.servers)
-    for connections in map(int, arguments.connections.split(",")):
+    workloads = {f"{number}x1": ["custom", "--connections", number] for number in arguments.connections.split(",")}
+    if arguments.workloads:
+        workloads = {name: [name] for name in arguments.workloads.split(",")}
+    for title, workload in workloads.items():
         rounds = {name: [] for name in servers}
         for _ in range(arguments.rounds):
             for name, command in servers.items():
-                rounds[name].append(measure(command, arguments, connections))
-        print(f"| {connections}x1 | " + " | ".join(COLUMNS) + " |")
+                rounds[name].append(measure(command, arguments, workload))
+        print(f"| {title} | " + " | ".join(COLUMNS) + " |")
         print("| --- |" + " ---: |" * len(COLUMNS))
         for name, rows in rounds.items():
             medians = [statistics.median(column) for column in zip(*rows)]
-            print(f"| {name} | {medians[0]:,.0f} | " + " | ".join(f"{cost:.1f}" for cost in medians[1:]) + " |")
+            print(f"| {name} | {medians[0]:,.0f} | " + " | ".join(f"{cost:.2f}" for cost in medians[1:]) + " |")
         print(flush=True)
 
 

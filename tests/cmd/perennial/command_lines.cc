@@ -45,6 +45,7 @@ const std::vector<CommandLine>& command_lines() {
        Needs::DataDir},
       {"migrate", "migrate --data-dir DATA", Needs::DataDir},
       {"token new", "token new --user mailer", Needs::Nothing},
+      {"schedule next", "schedule next '@daily' --zone Europe/Berlin", Needs::Nothing},
       {"users check", "users check --config DIR/empty.yaml", Needs::DataDir},
       {"import-binlog", "import-binlog --dry-run --from DIR/binlog", Needs::DataDir},
       {"copy", "copy --dry-run --from SERVER --to OTHER"},

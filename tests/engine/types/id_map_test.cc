@@ -1,5 +1,7 @@
 #include "engine/types/id_map.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
@@ -120,6 +122,31 @@ TEST(IdMapOrder, TheFirstFromAnIdIsFoundWhereverItIs) {
       if (got.value == nullptr) continue;
       ASSERT_EQ(got.id, *want);
       ASSERT_EQ(*got.value, *want);
+    }
+  }
+}
+
+TEST(IdMapOrder, TheLastToAnIdIsFoundWhereverItIs) {
+  IdMap<uint64_t> map;
+  EXPECT_EQ(map.last_to(UINT64_MAX).value, nullptr);
+  std::set<uint64_t> ids;
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 3000; ++i) {
+    // At first only low ids, so that the map has few levels.
+    const unsigned shift = static_cast<unsigned>(random() % 64);
+    const uint64_t id = (random() >> (i < 1000 ? std::max(shift, 50u) : shift)) + 1;
+    if (ids.insert(id).second) map.insert(id, id);
+    if (ids.size() % 3 == 0) {
+      map.erase(*ids.rbegin());
+      ids.erase(*ids.rbegin());
+    }
+    for (const uint64_t to : {uint64_t{0}, random() >> shift, id, id - 1, UINT64_MAX}) {
+      const auto above = ids.upper_bound(to);
+      const auto got = map.last_to(to);
+      ASSERT_EQ(got.value != nullptr, above != ids.begin()) << to;
+      if (got.value == nullptr) continue;
+      ASSERT_EQ(got.id, *std::prev(above));
+      ASSERT_EQ(*got.value, *std::prev(above));
     }
   }
 }

@@ -184,7 +184,8 @@ class CheckpointFault : public testing::TestWithParam<Work> {
     return judged.signal == 0 ? judged.sent : "the check itself died";
   }
 
-  // Makes a run for each `step`-th call, until a run ends before its fault.
+  // Makes a run for each `step`-th call, until a run ends before its fault. Each run of the test
+  // has calls of its own: the seed says with which one it begins.
   void run_all(uint64_t step, const std::function<void(FaultFs&, uint64_t n)>& plan) {
     bool fired = true;
     uint64_t calls = support::seed() % step;
@@ -200,12 +201,12 @@ class CheckpointFault : public testing::TestWithParam<Work> {
 };
 
 TEST_P(CheckpointFault, KilledAtAnyCallLeavesNoDamage) {
-  run_all(1, [](FaultFs& fs, uint64_t n) { fs.before_nth(n, [] { ::_exit(exit_killed); }); });
+  run_all(4, [](FaultFs& fs, uint64_t n) { fs.before_nth(n, [] { ::_exit(exit_killed); }); });
 }
 
 TEST_P(CheckpointFault, DiskFullAtAnyCallLeavesNoDamage) {
   // RocksDB retries some calls for a while, so these runs take longer.
-  run_all(5,
+  run_all(11,
           [](FaultFs& fs, uint64_t n) { fs.fail_nth(n, rocksdb::IOStatus::NoSpace("injected")); });
 }
 

@@ -499,6 +499,23 @@ TEST(Substitute, HasTheKindOfDeletionThatTheRowsOfItsFamilyHave) {
   };
   EXPECT_EQ(kind_of(Family::Bodies), 7);
   EXPECT_EQ(kind_of(Family::Notes), 0);
+  EXPECT_EQ(kind_of(Family::Ended), 7);
+}
+
+// Its keys have different lengths, which their first bytes tell, and may be long.
+TEST(Substitute, OfTheOrderOfEndedJobsDeletesNoRow) {
+  for (const size_t name_bytes : {1, 4, 100, 110, 111, 200}) {
+    const std::string row = ended_order_key(std::string(name_bytes, 'm'), 7);
+    for (size_t bytes = 1; bytes <= row.size(); ++bytes) {
+      const std::string key = key_between(Family::EndedOrder, row.substr(0, bytes), 3);
+      EXPECT_GT(key.size(), row.size());
+      EXPECT_EQ(key.substr(0, bytes), row.substr(0, bytes));
+      const Result<std::string> block = make_substitute(Family::EndedOrder, 500, key, 5);
+      ASSERT_TRUE(block.ok());
+      EXPECT_EQ(block->size(), 500 + block_trailer_bytes);
+      EXPECT_EQ((*block)[block->find(key) + key.size()], 7);
+    }
+  }
 }
 
 TEST(Substitute, HasTheBytesOfTheBlockAndNoValue) {

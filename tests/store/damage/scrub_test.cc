@@ -23,9 +23,9 @@
 #include "tests/support/bad_sectors.h"
 
 // Damage of tables that nobody reads is found while the store is open. The load is 1,500 jobs with
-// bodies of 200 bytes, some with a note, in tables of level 0; time is what the test says. It is
-// blind to other levels, and to the pages that the kernel keeps, since the damage is made through
-// them.
+// bodies of 200 bytes, some with a note, and one that has ended, in tables of level 0; time is what
+// the test says. It is blind to other levels, and to the pages that the kernel keeps, since the
+// damage is made through them.
 namespace perennial::store {
 namespace {
 
@@ -74,6 +74,11 @@ class ScrubTest : public testing::Test {
                 std::string_view(bodies).substr((id - 1) * 200, 200));
       if (row.fields) batch.add(NoteStored{.job = id, .note = {.number = 1, .text = "why"}});
     }
+    const JobRow last = {.id = jobs + 1, .ttr_s = 1};
+    batch.add(JobMoved{.id = last.id, .before = {}, .after = last, .promised = true});
+    batch.add(JobMoved{.id = last.id, .before = JobState::Ready, .after = {}, .promised = true});
+    batch.add(JobEnded{.job = EndedJob{.row = last, .tube = "default", .place = 1},
+                       .span = {.first = 1, .next = 2}});
     batch.seal({.epoch = store_->opening().epoch, .index = 1, .known_durable = 0, .now = 5});
     ASSERT_TRUE(store_->write(batch, false).ok());
     ASSERT_TRUE(store_->flush().ok());
@@ -190,7 +195,9 @@ TEST_P(ScrubFinds, DamageOfTheFirstBlock) {
 INSTANTIATE_TEST_SUITE_P(All, ScrubFinds,
                          testing::Values(What{"ready", false}, What{"ready", true},
                                          What{"bodies", false}, What{"bodies", true},
-                                         What{"notes", false}, What{"notes", true}),
+                                         What{"notes", false}, What{"notes", true},
+                                         What{"ended", false}, What{"ended", true},
+                                         What{"ended_order", false}, What{"ended_order", true}),
                          testing::PrintToStringParamName());
 
 // Then nobody knows where its blocks lie.

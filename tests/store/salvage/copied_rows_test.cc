@@ -104,7 +104,7 @@ TEST(CopiedRows, AreRightAboutWhatTheySayIsCertain) {
   uint64_t copied = 0;
   uint64_t lost_without = 0;
   uint64_t lost_with = 0;
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 12; ++round) {
     CheckpointMaker maker(random());
     maker.write(60, true, 30);
     ASSERT_TRUE(maker.make().ok());

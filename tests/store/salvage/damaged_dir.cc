@@ -50,6 +50,24 @@ JobRow row_of(JobId id, TubeId tube, size_t body_bytes) {
   return row;
 }
 
+// They ended in few tubes, in the order of their ids.
+void add_ended_jobs(Builder& builder, JobId count) {
+  constexpr JobId tubes_with_ended = 5;
+  for (JobId at = 0; at < count; ++at) {
+    const JobId id = damaged_dir_jobs + 1 + at;
+    const std::string body = body_to_damage(id);
+    EndedJob job = {.row = row_of(id, 0, body.size()),
+                    .tube = tube_name(at % tubes_with_ended),
+                    .place = 1 + at / tubes_with_ended,
+                    .at = static_cast<Nanos>(id) * nanos_per_second};
+    CHECK(builder.add_ended(job, body).ok());
+    const uint32_t notes = job.row.fields ? job.row.fields->notes : 0;
+    for (uint32_t number = notes - notes_kept(notes) + 1; number <= notes; ++number) {
+      CHECK(builder.add_note(id, note_of(id, number)).ok());
+    }
+  }
+}
+
 uint64_t byte_to_flip(Part part, const TableLayout& layout) {
   switch (part) {
     case Part::FirstBlock:
@@ -103,7 +121,7 @@ TableLayout layout_of(const std::string& path) {
           .file_bytes = content.size()};
 }
 
-void make_dir_to_damage(const std::string& path) {
+void make_dir_to_damage(const std::string& path, JobId ended_jobs) {
   auto builder = Builder::begin({.path = path});
   CHECK(builder.ok());
   std::vector<TubeId> numbers;
@@ -130,9 +148,10 @@ void make_dir_to_damage(const std::string& path) {
                          .expires_at = 0})
               .ok());
   }
+  add_ended_jobs(**builder, ended_jobs);
   CHECK((*builder)
             ->publish({.epoch = 1, .index = 2, .now = 1'000'000 * nanos_per_second},
-                      damaged_dir_jobs + 1)
+                      damaged_dir_jobs + ended_jobs + 1)
             .ok());
 }
 

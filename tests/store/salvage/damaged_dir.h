@@ -17,7 +17,7 @@ inline constexpr uint64_t rows_of_block_max = 400;
 
 // Makes a directory with jobs in all states, tubes, settings, keys and notes, in tables of several
 // blocks.
-void make_dir_to_damage(const std::string& path);
+void make_dir_to_damage(const std::string& path, JobId ended_jobs = 0);
 
 enum class Part : uint8_t {
   DataBlock,

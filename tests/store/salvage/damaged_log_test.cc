@@ -150,7 +150,7 @@ TEST(DamagedLog, IsNoticedWithoutATableOfMeta) {
 TEST(DamagedLog, TakesWhatACheckpointHas) {
   std::mt19937_64 random(support::seed());
   uint64_t lost_without = 0;
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 8; ++round) {
     CheckpointMaker maker(random());
     maker.write(20, round % 3 != 0);
     maker.write(20, false);

@@ -341,7 +341,7 @@ std::vector<std::string> tables_in(const std::string& path) {
 // Whatever is damaged: a job is as it was, or it is named as lost, or as uncertain.
 TEST(Salvage, OfARandomHistoryIsRightAboutWhatItSaysIsCertain) {
   std::mt19937_64 random(support::seed());
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 8; ++round) {
     const TempDir dir;
     const Image before = write_history(dir.data_dir(), random());
     const std::vector<std::string> tables = tables_in(dir.data_dir());

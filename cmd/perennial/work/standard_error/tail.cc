@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cmd/common/characters.h"
+
 namespace perennial::tool::work {
 namespace {
-
-bool is_continuation(char byte) {
-  return (static_cast<uint8_t>(byte) & 0xc0) == 0x80;
-}
 
 // How many bytes a character has that begins with this one. 1 if none begins so.
 size_t character_bytes(char first) {
@@ -23,7 +21,9 @@ constexpr size_t character_bytes_max = 4;
 // Cuts off a character that has lost its beginning.
 std::string_view without_partial_begin(std::string_view text) {
   size_t cut = 0;
-  while (cut < character_bytes_max - 1 && cut < text.size() && is_continuation(text[cut])) ++cut;
+  while (cut < character_bytes_max - 1 && cut < text.size() &&
+         common::continues_character(text[cut]))
+    ++cut;
   return text.substr(cut);
 }
 
@@ -33,7 +33,7 @@ std::string_view without_partial_end(std::string_view text) {
   const size_t furthest = std::min(text.size(), character_bytes_max - 1);
   for (size_t back = 1; back <= furthest; ++back) {
     const char byte = text[text.size() - back];
-    if (is_continuation(byte)) continue;
+    if (common::continues_character(byte)) continue;
     return character_bytes(byte) > back ? text.substr(0, text.size() - back) : text;
   }
   return text;
@@ -51,7 +51,8 @@ std::string Tail::text() const {
   std::string_view text = kept_;
   while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
   if (kept_.size() > bytes_max && !text.empty()) {
-    const size_t line = text.find('\n');
+    // A long line before a short one is worth more than nothing.
+    const size_t line = text.substr(0, bytes_max / 2).find('\n');
     text = line == std::string_view::npos ? without_partial_begin(text.substr(1))
                                           : text.substr(line + 1);
   }

@@ -17,7 +17,7 @@ class Tail {
   void add(std::string_view piece);
   // The last bytes_max bytes, or less: without the line feeds at the end, and without parts of a
   // UTF-8 character. Where something is missing before them they begin with a line, if a line
-  // begins in them.
+  // begins in the first half of them.
   std::string text() const;
 
  private:

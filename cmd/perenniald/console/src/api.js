@@ -66,6 +66,9 @@ export const get = async (path, signal) => json_of(await send('GET', path, undef
 /** @param {string} path @param {object} [body] */
 export const post = async (path, body = {}) => json_of(await send('POST', path, body));
 
+/** @param {string} path @param {object} body */
+export const put = async (path, body) => json_of(await send('PUT', path, body));
+
 /** @param {string} path */
 export async function remove(path) {
   const response = await send('DELETE', path);

@@ -22,6 +22,8 @@ import {ThemeSwitch} from './theme.js';
 /** @typedef {import('./types.js').Session} Session @typedef {import('./router.js').Route} Route */
 
 const all_places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['ended', 'Ended'], ['search', 'Search'], ['connections', 'Connections'], ['server', 'Server']];
+/** What a user needs for a screen. Those that are not named are there for everybody. @type {Record<string, keyof import('./types.js').May>} */
+const needed = {jobs: 'inspect', ended: 'inspect', search: 'inspect', connections: 'admin', server: 'monitor'};
 const session_again_seconds = 2;
 
 /**
@@ -107,7 +109,7 @@ function Console({session, sign_out}) {
     <button class="plain" onClick=${() => set_shows_help(true)}>Keys</button>
     <${User} session=${session} sign_out=${sign_out} />`;
   return html`
-    <${Frame} place=${route.parts[0] ?? ''} places=${all_places.filter(([path]) => path !== 'ended' || session.may.inspect)} tools=${tools}>
+    <${Frame} place=${route.parts[0] ?? ''} places=${all_places.filter(([path]) => !needed[path] || session.may[needed[path]])} tools=${tools}>
       <${Operations} />
       <main id="main">${file && !later ? html`<${NotLoaded} screens=${later} />` : html`<${Screen} key=${screen} route=${route} session=${session} later=${later} />`}</main>
       <${Announcer} />
@@ -132,10 +134,10 @@ const Frame = ({place, places = all_places, tools, children}) => html`
   ${children ?? html`<main id="main"></main>`}`;
 
 const later_files = /** @type {Record<string, import('./later.js').LaterFile>} */ ({
-  jobs: 'jobs', ended: 'jobs', search: 'jobs', connections: 'server', server: 'server',
+  jobs: 'jobs', ended: 'ended', search: 'jobs', connections: 'server', server: 'server',
 });
 /** Where the screen of an address is, if it is not part of the first load. @param {string[]} parts */
-const file_of = ([place, name]) => (place === 'tubes' && name !== undefined ? 'jobs' : later_files[place]);
+const file_of = ([place, name]) => (name !== undefined && (place === 'tubes' || place === 'ended') ? 'jobs' : later_files[place]);
 
 /** @param {{route: Route, session: Session, later: any}} props Later: the file with the screen. */
 function Screen({route, session, later}) {
@@ -143,7 +145,7 @@ function Screen({route, session, later}) {
   if (more.length) return html`<${NoScreen} />`;
   if (place === undefined) return html`<${Overview} may=${session.may} />`;
   if (place === 'tubes' && name === undefined) return html`<${Tubes} route=${route} />`;
-  if (place === 'tubes' && (!state || state === 'ended' || job_states.some((each) => each === state))) return html`<${later.TubeScreen} name=${name} state=${state} route=${route} />`;
+  if (place === 'tubes' && (!state || state === 'ended' || state === 'failed' || job_states.some((each) => each === state))) return html`<${later.TubeScreen} name=${name} state=${state} route=${route} />`;
   if (place === 'jobs' && name === undefined) return html`<${later.Jobs} route=${route} />`;
   if (place === 'jobs' && !state) return html`<${later.JobScreen} id=${name} />`;
   if (place === 'ended' && name === undefined) return html`<${later.AllEnded} route=${route} />`;

@@ -20,6 +20,7 @@ export const typed_name_jobs = 100;
  * @property {boolean} [required]
  * @property {number} [min]
  * @property {number} [max]
+ * @property {number|'any'} [step]
  *
  * @typedef {object} Question
  * @property {string} title
@@ -75,6 +76,7 @@ export function Modal({label, close, children, class: kind = ''}) {
 function QuestionDialog({question, close}) {
   const id = useId();
   const cancel = useRef(/** @type {HTMLButtonElement|null} */ (null));
+  const problem_line = useRef(/** @type {HTMLElement|null} */ (null));
   const sending = useRef(false);
   const [is_sending, set_sending] = useState(false);
   const [problem, set_problem] = useState('');
@@ -85,6 +87,10 @@ function QuestionDialog({question, close}) {
   const must_type = question.tube !== undefined && job_count > typed_name_jobs;
   const may_send = !is_sending && (!must_type || typed === question.tube);
 
+  // A long form is scrolled, and what is wrong with it may be below.
+  useLayoutEffect(() => {
+    if (problem) problem_line.current?.scrollIntoView({block: 'nearest'});
+  }, [problem]);
   useLayoutEffect(() => {
     if (question.danger || !question.fields?.length) cancel.current.focus();
   }, []);
@@ -129,7 +135,7 @@ function QuestionDialog({question, close}) {
         <input class="name" value=${typed} autocomplete="off" spellcheck=${false}
           onInput=${(event) => set_typed(event.target.value)} />
       </label>`}
-      <p class="problem" role="alert">${problem && html`<${Icon} name="warning" /> ${problem}`}</p>
+      <p class="problem" role="alert" ref=${problem_line}>${problem && html`<${Icon} name="warning" /> ${problem}`}</p>
       <div class="buttons">
         <button type="button" ref=${cancel} onClick=${close}>Cancel</button>
         <button type="submit" class=${question.danger ? 'danger' : 'primary'} disabled=${!may_send}>${
@@ -153,7 +159,7 @@ function FieldInput({field, value, change}) {
     'aria-describedby': field.hint ? `${id}-hint` : undefined,
     onInput: (event) => change(event.target.value),
   };
-  const number = field.type === 'number' ? {min: field.min ?? 0, max: field.max ?? 4294967295, step: 1} : {};
+  const number = field.type === 'number' ? {min: field.min ?? 0, max: field.max ?? 4294967295, step: field.step ?? 1} : {};
   return html`<div class="field">
     <label for=${id}>${field.label}</label>
     ${field.type === 'textarea' ? html`<textarea ...${input} rows="6"></textarea>`

@@ -31,7 +31,7 @@ function way_back(settings, job_count) {
   const {keep_seconds, keep_max} = settings;
   if (!keeps_ended(settings)) return html`${they} <strong>cannot be put back</strong>: ${their} tube keeps no jobs that have ended.`;
   const others = job_count - keep_max;
-  return html`${they} <strong>can be put back</strong>${keep_seconds > 0 && ` for ${time(keep_seconds)}`}, unless the disk gets short of space.${
+  return html`${they} <strong>can be put back</strong>${keep_seconds > 0 && ` for ${time(keep_seconds)}`}, unless the disk is short of space by then: nothing is kept then.${
     keep_max > 0 && ` The tube keeps only the last ${keep_max === 1 ? 'job that has ended' : `${jobs_text(keep_max)} that have ended`}${
       others > 0 ? `: the other ${others === 1 ? 'one' : count(others)} cannot be put back` : ''}.`}`;
 }

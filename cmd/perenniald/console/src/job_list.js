@@ -4,7 +4,8 @@ import {useEffect, useRef, useState} from 'preact/hooks';
 import {announce} from './announce.js';
 import {get, get_body_window, query, tube_path} from './api.js';
 import {first_line} from './bytes_text.js';
-import {bytes, count, failed_attempts, jobs as jobs_text, time} from './format.js';
+import {ask_act} from './failed.js';
+import {bytes, count, failed_attempts, jobs as jobs_text, time, visible_line} from './format.js';
 import {html} from './html.js';
 import {StateBadge} from './icon.js';
 import * as actions from './job_actions.js';
@@ -13,6 +14,7 @@ import {use_poll} from './live.js';
 import {ask_operation} from './operations.js';
 import {EmptyRow, Problem, TubeLink} from './parts.js';
 import {go, job_href} from './router.js';
+import {use_row_focus} from './row_focus.js';
 
 /** @typedef {import('./types.js').Job} Job @typedef {import('./types.js').JobState} JobState */
 
@@ -24,44 +26,60 @@ const list_seconds = 5;
 const filtered_seconds = 30;  // The server may look at very many jobs for one page of these.
 
 /**
+ * Which page of a list: by the ids of the jobs, up or down, behind a job or before one.
+ * @typedef {{order: 'oldest'|'newest', after: string|null, before: string|null, note: string|null}} Place Note: only jobs whose newest note has this line; empty: without one.
+ */
+
+/**
  * @param {string|null} tube
  * @param {JobState[]} states
  * @param {import('./job_filter.js').Filter} filter
- * @param {string|null} after
+ * @param {Place} place
  * @param {AbortSignal} signal
- * @returns {Promise<{jobs: Job[], next: string|null}>}
+ * @returns {Promise<{jobs: Job[], next: string|null, has_previous: boolean}>}
  */
-async function get_page(tube, states, filter, after, signal) {
+async function get_page(tube, states, filter, {order, after, before, note}, signal) {
   const jobs = [];
-  let next = after;
+  // The page before a job is the one behind it in the other order.
+  const is_back = before !== null;
+  let next = is_back ? before : after;
   for (let request = 0; request < requests_max; ++request) {
-    const path = (tube === null ? '/jobs' : tube_path(tube, '/jobs')) +
-      query({state: states.join(), ...filter, after: next, limit: page_jobs - jobs.length});
+    const path = (tube === null ? '/jobs' : tube_path(tube, '/jobs')) + query({state: states.join(), ...filter, with: 'note', order: is_back ? other_order[order] : order,
+      after: next, limit: page_jobs - jobs.length}) + (note === null ? '' : `&note=${encodeURIComponent(note)}`);
     const page = await get(path, signal);
     jobs.push(...page.jobs);
     next = page.next;
     if (next === null || jobs.length >= page_jobs) break;
   }
-  return {jobs, next};
+  if (!is_back) return {jobs, next, has_previous: after !== null};
+  return {jobs: jobs.reverse(), next: jobs.length ? jobs.at(-1).id : null, has_previous: next !== null};
 }
+
+const other_order = /** @type {const} */ ({oldest: 'newest', newest: 'oldest'});
 
 /**
  * @param {{tube: string|null, states: JobState[], path: string, route: import('./router.js').Route, matching?: number, may?: import('./types.js').TubeMay}} props
  *   Path: where the pages of this list are, to which `route` adds one of them and the filter. Matching: how many jobs there are of these states, if that is known. May: what may be done with the tube.
  */
 export function JobList({tube, states, path, route, matching, may}) {
-  const after = route.query.get('after');
+  const of = (/** @type {string} */ name) => route.query.get(name);
+  const place = /** @type {Place} */ ({order: of('order') === 'newest' ? 'newest' : 'oldest', after: of('after'), before: of('before'), note: of('no_note') ? '' : of('note')});
   const filter = filter_of(route.query);
-  const is_filtered = Object.keys(filter).length > 0;
-  const page = (more, only = filter) => path + (path.includes('?') ? query({...only, ...more}).replace('?', '&') : query({...only, ...more}));
-  const {value, error} = use_poll((signal) => get_page(tube, states, filter, after, signal), [tube, states.join(), JSON.stringify(filter), after],
+  const has_note = place.note !== null;
+  const is_filtered = Object.keys(filter).length > 0 || has_note;
+  const kept = {order: of('order'), note: of('note'), no_note: of('no_note')};
+  const page = (more, only = filter) => path + query({...only, ...kept, ...more}).replace('?', path.includes('?') ? '&' : '?');
+  const {value, error} = use_poll((signal) => get_page(tube, states, filter, place, signal), [tube, states.join(), JSON.stringify(filter), JSON.stringify(place)],
     {seconds: is_filtered ? filtered_seconds : list_seconds});
   const jobs = value?.jobs ?? [];
   const total = Math.max(matching ?? 0, jobs.length);
   const acts_on_all = tube !== null && may?.manage;
-  const all = html`<${Matching} tube=${tube} states=${states} filter=${filter} matching=${is_filtered ? null : matching} />`;
-  const empty = after ? 'No more jobs.' : is_filtered ? value?.next ? 'No job of this page fits the filter.' : 'No job fits the filter.' : 'No jobs.';
+  const all = has_note ? html`<${OfNote} kind=${{tube, how: states[0] === 'ready' ? 'dead' : 'buried', line: place.note}} />`
+    : html`<${Matching} tube=${tube} states=${states} filter=${filter} matching=${is_filtered ? null : matching} />`;
+  const empty = place.after || place.before ? 'No more jobs.' : is_filtered ? value?.next ? 'No job of this page fits the filter.' : 'No job fits the filter.' : 'No jobs.';
   return html`<section class="jobs" aria-label="Jobs">
+    ${has_note && html`<p class="banner">${place.note ? html`Jobs whose newest note says: <bdi class="name">${visible_line(place.note)}</bdi>` : 'Jobs without a note'}
+      ${' '}<a href=${page({note: null, no_note: null})}>Show all</a></p>`}
     <${JobFilter} filter=${filter} show=${(next) => go(page({}, next))} />
     <${Problem} error=${error} />
     <${JobTable} jobs=${jobs} shows_tube=${tube === null} unselected=${acts_on_all && (is_filtered ? jobs.length : matching) > 0 && all}
@@ -70,12 +88,21 @@ export function JobList({tube, states, path, route, matching, may}) {
           is_filtered ? 'fit the filter' : 'match'}: ${all}</p>`}
       empty=${value ? empty : error ? '' : 'Loading…'} />
     <nav class="pages" aria-label="Pages of jobs">
-      <button disabled=${!after} onClick=${() => go(page({}))}>First page</button>
+      <button disabled=${!place.after && !place.before} onClick=${() => go(page({}))}>First page</button>
+      <button disabled=${!value?.has_previous || !jobs.length} onClick=${() => go(page({before: jobs[0].id}))}>Previous page</button>
       <button disabled=${!value?.next} onClick=${() => go(page({after: value.next}))}>Next page</button>
+      <span class="segments" role="group" aria-label="Order">${Object.keys(other_order).map((order) => html`
+        <button key=${order} aria-pressed=${order === place.order} onClick=${() => go(page({order: order === 'oldest' ? null : order}))}>${order === 'oldest' ? 'Oldest first' : 'Newest first'}</button>`)}</span>
       <span class="quiet">${jobs.length ? `Jobs ${jobs[0].id} to ${jobs.at(-1).id}, by id` : ''}</span>
     </nav>
   </section>`;
 }
+
+/** What is done with all jobs of a group. @param {{kind: import('./failed.js').Kind}} props */
+const OfNote = ({kind}) => html`<div class="actions" role="group" aria-label="All jobs with this note">
+  <span class="quiet">All with this note:</span>
+  ${kind.how === 'buried' ? html`<button onClick=${() => ask_act('kick', kind)}>Kick all…</button>` : html`<button onClick=${() => ask_act('move', kind)}>Move all back…</button>`}
+  <button class="danger apart" onClick=${() => ask_act('delete', kind)}>Delete all…</button></div>`;
 
 /**
  * @param {{jobs: Job[], shows_tube: boolean, unselected?: any, all_selected?: any, empty: string}} props
@@ -89,6 +116,7 @@ export function JobTable({jobs, shows_tube, unselected, all_selected, empty}) {
   const chosen = jobs.filter(({id}) => selected.has(id));
   const all_chosen = jobs.length > 0 && chosen.length === jobs.length;
   const previews = use_previews(jobs, shows_bodies);
+  const row_focus = use_row_focus();
 
   /** @param {string} id @param {boolean} with_range */
   const toggle = (id, with_range) => {
@@ -103,7 +131,8 @@ export function JobTable({jobs, shows_tube, unselected, all_selected, empty}) {
     set_selected(next);
   };
   const clear = () => set_selected(new Set());
-  const columns = 9 + (shows_tube ? 1 : 0) + (shows_bodies ? 1 : 0);
+  const shows_notes = jobs.some(({note}) => note);
+  const columns = 9 + (shows_tube ? 1 : 0) + (shows_notes ? 1 : 0) + (shows_bodies ? 1 : 0);
 
   return html`
     <div class="toolbar">
@@ -120,6 +149,7 @@ export function JobTable({jobs, shows_tube, unselected, all_selected, empty}) {
           <th class="number" scope="col">Id</th>
           ${shows_tube && html`<th scope="col">Tube</th>`}
           <th scope="col">State</th>
+          ${shows_notes && html`<th scope="col">Last note</th>`}
           <th class="number" scope="col">Age</th>
           <th class="number" scope="col">Priority</th>
           <th class="number" scope="col">Reserves</th>
@@ -128,13 +158,14 @@ export function JobTable({jobs, shows_tube, unselected, all_selected, empty}) {
           <th class="number" scope="col">Size</th>
           ${shows_bodies && html`<th scope="col">Body</th>`}
         </tr></thead>
-        <tbody>
-          ${jobs.map((job) => html`<tr key=${job.id} data-row class=${selected.has(job.id) ? 'selected' : ''}>
+        <tbody ...${row_focus}>
+          ${jobs.map((job) => html`<tr key=${job.id} data-row onact=${(event) => act_by_key(job, event)} class=${selected.has(job.id) ? 'selected' : ''}>
             <td class="select"><input type="checkbox" aria-label=${`Select job ${job.id}`} checked=${selected.has(job.id)}
               onClick=${(event) => toggle(job.id, event.shiftKey)} /></td>
             <th class="number" scope="row"><a href=${job_href(job.id)}>${job.id}</a></th>
             ${shows_tube && html`<td><${TubeLink} name=${job.tube} /></td>`}
             <td><${StateBadge} state=${job.state} />${job.parked && html` <span class="quiet">parked</span>`}</td>
+            ${shows_notes && html`<td class="preview"><bdi>${job.note ? visible_line(job.note.last_line) : ''}</bdi></td>`}
             <td class="number">${time(job.age_seconds)}</td>
             <td class="number">${count(job.priority)}</td>
             <td class="number">${count(job.reserves)}</td>
@@ -183,24 +214,39 @@ function Selection({jobs, clear}) {
   </div>`;
 }
 
+/** What can be done with some of these jobs, and is granted for all of them. @param {Job[]} jobs */
+function may_do(jobs) {
+  const some = (/** @type {JobState[]} */ ...states) => jobs.some(({state}) => states.includes(state));
+  const may = (/** @type {keyof import('./types.js').TubeMay} */ verb) => jobs.every((job) => job.may[verb]);
+  const can_change = may('manage') && some('ready', 'delayed', 'buried');
+  return {kick: may('manage') && some('buried', 'delayed'), bury: may('consume') && some('ready', 'delayed'), move: can_change, delete: can_change, copy: may('produce')};
+}
+
+/** What a key does with the job of the focused row. @param {Job} job @param {CustomEvent} event */
+function act_by_key(job, event) {
+  event.preventDefault();
+  if (!may_do([job])[event.detail]) return announce(`To ${event.detail} job ${job.id} is not possible: it is ${job.state}${job.may.manage ? '' : ', and no grant of the user allows it'}.`);
+  const acts = {kick: actions.kick, bury: actions.bury, move: actions.ask_move, delete: actions.ask_delete};
+  acts[event.detail]([job]);
+}
+
 /**
  * What can be done with these jobs, and is granted for all of them. A job that a worker holds is not changed behind its back. To bury is to reserve
  * first, so it needs the right to.
  * @param {{jobs: Job[], done?: () => void}} props
  */
 export function JobButtons({jobs, done}) {
-  const some = (...states) => jobs.some(({state}) => states.includes(state));
-  const may = (verb) => jobs.every((job) => job.may[verb]);
-  const can_change = may('manage') && some('ready', 'delayed', 'buried');
+  const can = may_do(jobs);
   return html`
-    ${may('manage') && some('buried', 'delayed') && html`<button onClick=${() => actions.kick(jobs)}>Kick</button>`}
-    ${may('consume') && some('ready', 'delayed') && html`<button onClick=${() => actions.bury(jobs)}>Bury</button>`}
-    ${can_change && html`<button onClick=${() => actions.ask_change(jobs)}>Change…</button>
+    ${can.kick && html`<button onClick=${() => actions.kick(jobs)}>Kick</button>`}
+    ${can.bury && html`<button onClick=${() => actions.bury(jobs)}>Bury</button>`}
+    ${can.move && html`<button onClick=${() => actions.ask_change(jobs)}>Change…</button>
       <button onClick=${() => actions.ask_move(jobs, done)}>Move…</button>`}
-    ${may('produce') && html`<button onClick=${() => actions.ask_copy(jobs)}>Copy…</button>`}
+    ${can.copy && html`<button onClick=${() => actions.ask_copy(jobs)}>Copy…</button>
+      ${jobs.length === 1 && html`<button onClick=${() => actions.ask_edit(jobs[0])}>Edit and put…</button>`}`}
     <button onClick=${() => actions.copy_ids(jobs)}>${jobs.length === 1 ? 'Copy id' : 'Copy ids'}</button>
     <button onClick=${() => actions.download(jobs)}>Download</button>
-    ${can_change && html`<button class="danger apart" onClick=${() => actions.ask_delete(jobs, done)}>Delete…</button>`}`;
+    ${can.delete && html`<button class="danger apart" onClick=${() => actions.ask_delete(jobs, done)}>Delete…</button>`}`;
 }
 
 /**

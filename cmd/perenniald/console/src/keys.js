@@ -1,4 +1,4 @@
-// The keyboard. No single key destroys anything.
+// The keyboard. No single key destroys anything: what cannot be undone asks first.
 
 import {go} from './router.js';
 
@@ -6,11 +6,13 @@ import {go} from './router.js';
 export const key_help = [
   ['g o', 'Overview'], ['g t', 'Tubes'], ['g b', 'Jobs'], ['g e', 'Ended'], ['g f', 'Search'], ['g c', 'Connections'], ['g s', 'Server'],
   ['g j', 'Go to a job by its id'], ['/', 'Filter, or what to search for'], ['j, k', 'Next and previous row'], ['x', 'Select the row'],
+  ['t', 'Try the job of the row again: kick'], ['b, m, d', 'Bury, move or delete it'],
   ['Enter', 'Open the row'], ['Esc', 'Back: stop the search, leave the field, or go up'], ['p', 'Pause or continue live updates'],
   ['r', 'Refresh'], ['?', 'This help'],
 ];
 
 const go_paths = {o: '/', t: '/tubes', b: '/jobs', e: '/ended', f: '/search', c: '/connections', s: '/server'};
+const row_acts = {t: 'kick', b: 'bury', m: 'move', d: 'delete'};
 const sequence_ms = 1500;
 
 /** @param {1|-1} step */
@@ -82,7 +84,9 @@ export function listen_to_keys(actions) {
       case 'p': actions.pause(); break;
       case 'r': actions.refresh(); break;
       case '?': actions.help(); break;
-      default: return false;
+      // The row knows whether it can do that.
+      default: return row_acts[event.key] !== undefined && document.activeElement?.closest('[data-row]')?.dispatchEvent(
+        new CustomEvent('act', {detail: row_acts[event.key], cancelable: true})) === false;
     }
     return true;
   };

@@ -6,8 +6,10 @@ import {Icon} from './icon.js';
 import {Heading} from './parts.js';
 
 const files = {
+  ended: () => import('./screens/of_ended.js'),
   jobs: () => import('./screens/of_jobs.js'),
   server: () => import('./screens/of_server.js'),
+  times: () => import('./screens/of_times.js'),
 };
 
 /** @typedef {keyof typeof files} LaterFile */

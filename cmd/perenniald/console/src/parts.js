@@ -30,12 +30,15 @@ export const PausedBadge = ({seconds}) =>
 export const Facts = ({facts, class: kind = ''}) => html`<dl class=${`facts ${kind}`}>${facts.map(([name, value]) => html`
   <div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
+/** A job that waits so long is late. etc/prometheus has an alert at the same age. */
+export const late_seconds = 300;
+
 /** What an age of the oldest ready job says about its tube. @param {number} seconds */
-export const age_kind = (seconds) => (seconds >= 3600 ? 'old' : seconds >= 300 ? 'ageing' : '');
+export const age_kind = (seconds) => (seconds >= 3600 ? 'old' : seconds >= late_seconds ? 'ageing' : '');
 
 /** The age that people look for first; an old one carries a mark, not only a colour. @param {{seconds: number}} props */
 export const Oldest = ({seconds}) => html`<span class=${`oldest ${age_kind(seconds)}`}>${
-  seconds >= 300 && html`<${Icon} name="warning" /> `}${seconds > 0 ? time(seconds) : '–'}</span>`;
+  seconds >= late_seconds && html`<${Icon} name="warning" /> `}${seconds > 0 ? time(seconds) : '–'}</span>`;
 
 /** @param {{empty: string, columns: number}} props */
 export const EmptyRow = ({empty, columns}) => html`<tr class="empty"><td colspan=${columns}>${empty}</td></tr>`;

@@ -64,6 +64,12 @@ export const job_href = (id) => `/jobs/${encodeURIComponent(id)}`;
 /** A job that has ended. @param {string} id */
 export const ended_href = (id) => `/ended/${encodeURIComponent(id)}`;
 
+/** What has failed, in groups. @param {string} [tube] */
+export const failed_href = (tube) => (tube === undefined ? '/jobs?view=failed' : tube_href(tube, 'failed'));
+
+/** The jobs of a group. @param {string} tube @param {'buried'|'dead'} how @param {string} line */
+export const note_href = (tube, how, line) => `${tube_href(tube, how === 'dead' ? 'ready' : 'buried')}?${line ? `note=${encodeURIComponent(line)}` : 'no_note=yes'}`;
+
 // A click on a link of ours changes the screen and loads nothing.
 document.addEventListener('click', (event) => {
   if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

@@ -30,6 +30,7 @@
  * @property {number} notes How many it had; the last three are kept.
  * @property {string|null} restored The job that had ended and is this one now.
  * @property {TubeMay} may
+ * @property {NewestNote|null} [note] In lists that ask for it.
  * @property {{id: string, address: string, user: string|null}} [held_by] For those who may see connections.
  *
  * @typedef {object} EndedJob
@@ -103,7 +104,26 @@
  * @property {number} expired
  * @property {TubeMay} [may]
  * @property {number} [gone_seconds] It is gone, and was last seen so long ago.
- * @property {{tries: number, dead: string, expire_seconds: number, reserved: number, rate: string, drain: boolean, keep_seconds: number, keep_max: number}} [settings]
+ * @property {{tries: number, backoff: string, dead: string, expire_seconds: number, reserved: number, rate: string, drain: boolean, keep_seconds: number, keep_max: number}} [settings]
+ *
+ * @typedef {object} NewestNote Two lines of it.
+ * @property {number} number
+ * @property {string} time RFC 3339.
+ * @property {number} attempt
+ * @property {string} user
+ * @property {string} line
+ * @property {string} last_line
+ *
+ * @typedef {object} FailedGroup Jobs that have failed in the same way.
+ * @property {string} tube
+ * @property {'buried'|'dead'} how
+ * @property {string} line
+ * @property {number} jobs
+ * @property {string|null} newest_at
+ * @property {string|null} oldest_at
+ * @property {string} newest
+ * @property {NewestNote|null} note
+ * @property {TubeMay} may
  *
  * @typedef {object} May
  * @property {boolean} monitor
@@ -123,6 +143,8 @@
  * @property {number} tubes
  * @property {boolean} draining
  * @property {{state: string, damaged_blocks: number, jobs_without_body: number, accepts_puts: boolean, durability: string, sync_p99_seconds: number, transitions: number, checkpoint_age_seconds: number}} store
+ * @property {{connections_max: number|null, jobs_max: number|null, tubes_max: number|null, memory_bytes_max: number|null, disk_low_water_bytes: number|null, disk_free_bytes: number}} limits
+ * @property {{node: string, leads: boolean, lag: number, append_failure: string|null}|null} cluster
  * @property {number} loop_lag_seconds
  * @property {number} memory_bytes
  * @property {number} cpu_seconds

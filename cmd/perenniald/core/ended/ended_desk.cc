@@ -55,10 +55,20 @@ void EndedDesk::restore(ConnId conn, const RestoreJob& command) {
 void EndedDesk::restore(ConnId conn, const RestoreTube& command, Nanos now) {
   const EndedSpan span = engine_.ended_span(command.tube);
   const Nanos since = command.since.nanos > 0 ? std::max<Nanos>(now - command.since.nanos, 0) : 0;
+  absl::erase_if(refused_, [&](const auto& each) {
+    return each.first == conn || !queue_.is_open(each.first);
+  });
+  absl::erase_if(cuts_, [](const auto& each) { return each.second.expired(); });
+  std::shared_ptr<Cut> cut = cut_of(command.tube);
+  if (!cut) cut = std::make_shared<Cut>();
+  cuts_.insert_or_assign(command.tube, cut);
   add_change({.conn = conn,
               .after = 0,
-              .what = Restoring{
-                  .command = command, .since = since, .from = span.first, .end = span.next}});
+              .what = Restoring{.command = command,
+                                .since = since,
+                                .from = span.first,
+                                .end = span.next,
+                                .cut = std::move(cut)}});
 }
 
 // What is read must have all that came before the step.
@@ -77,6 +87,7 @@ bool EndedDesk::may_change() const {
 
 std::vector<EndedRead> EndedDesk::take_reads() {
   std::vector<EndedRead> begun;
+  if (looks_only_.empty() && changes_.empty()) return begun;  // As in most turns.
   while (!looks_only_.empty() && looks_only_.front().after <= written_ &&
          under_way_.size() < reads_max) {
     Task task = std::move(looks_only_.front());
@@ -225,6 +236,11 @@ void EndedDesk::finish(const Task& task, const RestoreJob& restore, EndedResult&
   queue_.answer(task.conn, put_back(std::move(*found), now), now);
 }
 
+void EndedDesk::refuse(ConnId conn, const Restoring& restoring, Word why, Nanos now) {
+  refused_[conn] = restoring.restored;
+  queue_.answer(conn, why, now);
+}
+
 // One whose key another job has stays where it is, and so does one whose body is lost.
 void EndedDesk::finish(const Task& task, const Restoring& restoring, EndedResult&& result,
                        Nanos now) {
@@ -232,7 +248,7 @@ void EndedDesk::finish(const Task& task, const Restoring& restoring, EndedResult
   const RestoreTube& command = restoring.command;
   Restoring next = restoring;
   if (!queue_.allows(task.conn, access::Verb::Manage, command.tube, command, now)) {
-    return queue_.answer(task.conn, Word::Forbidden, now);
+    return refuse(task.conn, next, Word::Forbidden, now);
   }
   for (store::EndedFound& found : page.jobs) {
     const EndedJob& job = found.job;
@@ -245,25 +261,34 @@ void EndedDesk::finish(const Task& task, const Restoring& restoring, EndedResult
     if (std::holds_alternative<NumberReply>(reply)) ++next.restored;
     const auto* const refusal = std::get_if<Word>(&reply);
     if (refusal != nullptr && *refusal != Word::InternalError) {
-      return queue_.answer(task.conn, *refusal, now);
+      return refuse(task.conn, next, *refusal, now);
     }
   }
   next.from = page.next_place;
   if (!page.is_end && next.from < next.end) {
     return add_change({.conn = task.conn, .after = 0, .what = std::move(next)});
   }
+  if (next.cut->is_cut) return refuse(task.conn, next, Word::OutOfMemory, now);
   queue_.answer(task.conn, NumberReply{Word::Restored, next.restored}, now);
 }
 
 // ---- Removal.
 
-// While the disk is short the oldest ones go, whatever is left of their time.
-bool EndedDesk::is_due(const Purge& purge, uint64_t place, Nanos at, Nanos now) const {
-  if (disk_ != Disk::Ample) return true;
-  return !perennial::is_kept(engine_.settings_of(purge.tube), engine_.ended_span(purge.tube), place,
-                             at, now);
+bool EndedDesk::may_stay(const Purge& purge, const EndedPlace& place, Nanos now) const {
+  return perennial::is_kept(engine_.settings_of(purge.tube), engine_.ended_span(purge.tube),
+                            place.place, place.at, now);
 }
 
+std::shared_ptr<EndedDesk::Cut> EndedDesk::cut_of(const std::string& tube) const {
+  const auto found = cuts_.find(tube);
+  return found != cuts_.end() ? found->second.lock() : nullptr;
+}
+
+bool EndedDesk::go_early(const std::string& tube) const {
+  return disk_ == Disk::Full || (disk_ == Disk::Short && !cut_of(tube));
+}
+
+// While the disk is short the oldest ones go, whatever is left of their time.
 void EndedDesk::finish(const Task& /*task*/, const Purge& purge, EndedResult&& result, Nanos now) {
   if (purge.is_void) {
     tubes_[purge.tube].is_asked = false;
@@ -272,12 +297,17 @@ void EndedDesk::finish(const Task& /*task*/, const Purge& purge, EndedResult&& r
   const auto& places = std::get<std::vector<EndedPlace>>(result);
   engine::EndedOver over = {.tube = purge.tube, .jobs = {}, .first = purge.span.next};
   std::optional<Nanos> first_at;
+  const bool early = go_early(purge.tube);
+  const uint64_t removed_before = removed_early_;
   for (const EndedPlace& each : places) {
     if (each.place >= purge.span.next) break;  // It has ended since: it is for the next purge.
-    if (!is_due(purge, each.place, each.at, now)) {
-      over.first = each.place;
-      first_at = each.at;
-      break;
+    if (may_stay(purge, each, now)) {
+      if (!early) {
+        over.first = each.place;
+        first_at = each.at;
+        break;
+      }
+      ++removed_early_;
     }
     over.jobs.push_back({.place = each.place, .job = each.job, .notes = each.notes});
   }
@@ -286,10 +316,13 @@ void EndedDesk::finish(const Task& /*task*/, const Purge& purge, EndedResult&& r
       places.size() == purge_jobs_max && !first_at && places.back().place < purge.span.next;
   if (is_full) over.first = places.back().place + 1;
   if (over.first > purge.span.first) queue_.end(std::move(over), now);
+  if (const auto cut = cut_of(purge.tube); cut && removed_early_ > removed_before) {
+    cut->is_cut = true;
+  }
   Look& look = tubes_[purge.tube];
   look.is_asked = false;
   look.first_at = first_at;
-  if (is_full && disk_ == Disk::Short) {
+  if (is_full && early && disk_ == Disk::Short) {
     schedule(purge.tube, look, later(now, look_delay));
   } else {
     look_at(purge.tube, now);
@@ -375,6 +408,7 @@ void EndedDesk::purge_some(Nanos now) {
   next_purge_ = later(now, short_interval);
   if (tube == nullptr) return;
   last_purged_ = *tube;
+  if (!go_early(last_purged_)) return;
   Look& look = tubes_[last_purged_];
   if (std::exchange(look.is_asked, true)) return;
   add_change({.conn = 0,
@@ -414,7 +448,8 @@ std::optional<uint64_t> EndedDesk::progress(ConnId conn) const {
   for (const Task& task : changes_) {
     if (const auto restored = of(task)) return restored;
   }
-  return std::nullopt;
+  const auto refused = refused_.find(conn);
+  return refused != refused_.end() ? std::optional(refused->second) : std::nullopt;
 }
 
 }  // namespace perennial::core

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -74,8 +75,9 @@ class EndedDesk {
   void look_at_all(Nanos now);
   // The transition is in the batch with this index. Indices do not fall.
   void on_transition(const Transition& transition, BatchIndex batch, Nanos now);
-  // While it is short, ended jobs go before their time, some each second; while it is full, without
-  // a break.
+  // While it is short, ended jobs go before their time, some each second, but not those of a tube
+  // that is put back: what is put back takes space, and would remove what is to come. While it is
+  // full, they go without a break, and a restore-tube that loses jobs by it is OUT_OF_MEMORY.
   enum class Disk : uint8_t { Ample, Short, Full };
   void on_disk(Disk disk) { disk_ = disk; }
   void on_timer(Nanos now);
@@ -88,16 +90,24 @@ class EndedDesk {
   std::vector<EndedRead> take_reads();
   // When on_timer() is due.
   std::optional<Nanos> next_look() const;
-  // How many jobs the unfinished restore-tube of the connection has put back. None: it has none.
+  // How many jobs the restore-tube of the connection has put back that is not finished, or was
+  // refused in the middle. None: it has none.
   std::optional<uint64_t> progress(ConnId conn) const;
+  // How many jobs went before their time, because the disk was not Ample.
+  uint64_t removed_early() const { return removed_early_; }
 
  private:
+  // What the restores of a tube that are under way have in common.
+  struct Cut {
+    bool is_cut = false;  // Jobs of the tube have gone meanwhile, because the disk was full.
+  };
   struct Restoring {
     RestoreTube command;
     Nanos since = 0;
     uint64_t from = 0;
     uint64_t end = 0;  // Jobs in this place and behind ended after the command.
     uint64_t restored = 0;
+    std::shared_ptr<Cut> cut = {};
   };
   struct Purge {
     std::string tube;
@@ -129,6 +139,7 @@ class EndedDesk {
   // The last ended job of the tube is gone: what was asked for before is about none of the next.
   void on_emptied(const std::string& tube);
   Reply put_back(store::EndedFound&& found, Nanos now);
+  void refuse(ConnId conn, const Restoring& restoring, Word why, Nanos now);
   void add_look(ConnId conn, What&& what);
   void add_change(Task&& task);
   bool may_change() const;
@@ -137,7 +148,12 @@ class EndedDesk {
   void schedule(const std::string& tube, Look& look, std::optional<Nanos> due);
   void look_at(const std::string& tube, Nanos now);
   void purge_some(Nanos now);
-  bool is_due(const Purge& purge, uint64_t place, Nanos at, Nanos now) const;
+  // That of the restores of the tube that are under way. Null: none is.
+  std::shared_ptr<Cut> cut_of(const std::string& tube) const;
+  // Whether jobs of the tube go before their time.
+  bool go_early(const std::string& tube) const;
+  // Whether the time of the job and the number of its tube let it stay.
+  bool may_stay(const Purge& purge, const EndedPlace& place, Nanos now) const;
 
   void finish(const Task& task, const PeekEnded& peek, EndedResult&& result, Nanos now);
   void finish(const Task& task, const ListNotes& list, EndedResult&& result, Nanos now);
@@ -164,12 +180,17 @@ class EndedDesk {
   std::deque<Task> changes_;                       // Steps that wait; the first is next.
   absl::flat_hash_map<uint64_t, Task> under_way_;  // By ticket.
   bool is_changing_ = false;                       // One of those is a change.
+  // How many jobs the last restore-tube of a connection had put back when it was refused.
+  absl::flat_hash_map<ConnId, uint64_t> refused_;
+  // By tube. Expired: its restores are done.
+  absl::flat_hash_map<std::string, std::weak_ptr<Cut>> cuts_;
 
   absl::flat_hash_map<std::string, Look> tubes_;
   std::set<std::pair<Nanos, std::string>> due_;
   Disk disk_ = Disk::Ample;
   Nanos next_purge_ = 0;     // While the disk is short.
   std::string last_purged_;  // The tube.
+  uint64_t removed_early_ = 0;
 };
 
 }  // namespace perennial::core

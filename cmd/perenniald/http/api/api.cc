@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::string_view root = "/api/v1/";
 
+// An id has 20 digits at most, in quotes and with a comma; and the rest of the object takes little.
+static_assert(Api::selection_body_bytes_max >= 23 * Api::selected_max + 1024);
 // A byte that is escaped takes at most six, "\u0000"; and the rest of the object takes little.
 static_assert(Api::note_body_bytes_max >= 6 * note_bytes_max + 1024);
 
@@ -56,6 +58,7 @@ constexpr Needs of_monitors = Needs::verb(access::Verb::Monitor);
 constexpr Needs of_admins = Needs::verb(access::Verb::Admin);
 constexpr Needs of_operations =
     Needs::nothing("nothing; only operations on tubes with `manage` are there");
+constexpr Needs of_holders = Needs::judged("the lease, and `consume` on the tube of its job");
 constexpr Needs of_everybody = Needs::nothing_of_anybody();
 
 // A parameter that is not known would change nothing, and whoever has mistyped it would not learn
@@ -92,6 +95,14 @@ const Api::Row Api::rows[] = {
     {{"PUT", "/api/v1/tubes/{tube}/settings", Needs::commands<SetTube>()}, &Api::set_tube},
     {{"POST", "/api/v1/tubes/{tube}/pause", Needs::commands<PauseTube>()}, &Api::pause_tube},
     {{"POST", "/api/v1/tubes/{tube}/kick", Needs::commands<Kick>()}, &Api::kick_tube},
+    {{"POST", "/api/v1/tubes/{tube}/reservations", Needs::commands<ReserveBatch>()},
+     &Api::reserve_jobs},
+    {{"DELETE", "/api/v1/reservations/{lease}", of_holders}, &Api::finish_lease},
+    {{"POST", "/api/v1/reservations/{lease}/release", of_holders}, &Api::release_lease},
+    {{"POST", "/api/v1/reservations/{lease}/bury", of_holders}, &Api::bury_lease},
+    {{"POST", "/api/v1/reservations/{lease}/touch", of_holders}, &Api::touch_lease},
+    {{"POST", "/api/v1/reservations/{lease}/note", of_holders, false, false, note_body_bytes_max},
+     &Api::note_lease},
     {{"GET", "/api/v1/jobs", Needs::commands<ListJobs>()}, &Api::jobs},
     {{"POST", "/api/v1/jobs", Needs::commands<Put>(), false, false, job_body_bytes_max},
      &Api::put},
@@ -105,6 +116,13 @@ const Api::Row Api::rows[] = {
     {{"POST", "/api/v1/jobs/{id}/kick", Needs::commands<KickJob>()}, &Api::kick_job},
     {{"POST", "/api/v1/jobs/{id}/bury", Needs::commands<ReserveJob>()}, &Api::bury_job},
     {{"POST", "/api/v1/jobs/{id}/change", Needs::commands<SetJob>()}, &Api::change_job},
+    {{"GET", "/api/v1/failures",
+      Needs::judged("as `list-jobs` of a tube that is named; of all others only those with `inspect` are there")},
+     &Api::failures},
+    {{"POST", "/api/v1/jobs/batch",
+      Needs::judged("as `kick-job`, `delete`, `reserve-job` or `set-job` of each job; what is hidden is left"),
+      false, false, selection_body_bytes_max},
+     &Api::act_on_jobs},
     {{"GET", "/api/v1/ended",
       Needs::judged("as `list-jobs` of a tube that is named; of all others only those with `inspect` are there")},
      &Api::ended},
@@ -140,10 +158,13 @@ const Api::Row Api::rows[] = {
 
 Api::Api(ApiSources& sources)
     : sources_(sources),
+      leases_({.engine = [this] { return sources_.engine(); },
+               .now = [this] { return sources_.now(); }}),
       operations_(sources),
       events_([this](const std::string& topic) { return frame(topic); }),
       searches_(sources),
-      ended_lists_(sources) {}
+      ended_lists_(sources),
+      failures_(sources, notes_read_) {}
 
 bool Api::owns(std::string_view path) {
   return path.starts_with(root);
@@ -156,6 +177,11 @@ bool Api::is_early(const Request& request) {
 
 bool Api::is_sign_in(const Request& request) {
   return request.method == "POST" && request.path == sign_in_path;
+}
+
+bool Api::is_work(const Request& request) {
+  return request.method != "GET" && (request.path.starts_with("/api/v1/reservations/") ||
+                                     request.path.ends_with("/reservations"));
 }
 
 size_t Api::body_bytes_max_of(std::string_view method, std::string_view path) {
@@ -178,11 +204,13 @@ void Api::on_time() {
   history_.on_second(sources_.engine(), sources_.now());
   events_.on_time();
   body_windows_.on_time(sources_.now());
+  leases_.on_time();
 }
 
 Api::Made Api::forbidden(const Ask& ask, access::Verb missing, std::string subject) {
+  const std::string text = forbidden_text(missing, subject);
   on_refused(ask, missing, std::move(subject));
-  return refuse(Status::Forbidden, "No grant of the user allows this.");
+  return refuse(Status::Forbidden, text);
 }
 
 // As in the queue a job that is hidden is counted as one that is not there.

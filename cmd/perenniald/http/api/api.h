@@ -10,12 +10,15 @@
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/ended_list.h"
 #include "cmd/perenniald/http/api/events.h"
+#include "cmd/perenniald/http/api/failures.h"
 #include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/api/history.h"
+#include "cmd/perenniald/http/api/note_lines.h"
 #include "cmd/perenniald/http/api/operations.h"
 #include "cmd/perenniald/http/api/search.h"
 #include "cmd/perenniald/http/api/sources.h"
 #include "cmd/perenniald/http/http.h"
+#include "cmd/perenniald/http/leases/leases.h"
 #include "cmd/perenniald/http/needs.h"
 #include "cmd/perenniald/http/sign_in.h"
 
@@ -29,6 +32,9 @@ class Api {
   static constexpr size_t small_body_bytes_max = 4 << 10;
   static constexpr size_t note_body_bytes_max = 32 << 10;
   static constexpr size_t job_body_bytes_max = 1 << 20;
+  // A selection of so many jobs, each named by an id of at most 20 digits.
+  static constexpr size_t selected_max = 1'000;
+  static constexpr size_t selection_body_bytes_max = 32 << 10;
 
   // One method and path: "/api/v1/jobs/{id}" stands for every id.
   struct Route {
@@ -50,6 +56,9 @@ class Api {
   static bool is_early(const Request& request);
   // Whether the request shows a token in its body.
   static bool is_sign_in(const Request& request);
+  // Whether a worker asks, for jobs or with a lease. That costs what a command of the queue does,
+  // and those are not limited.
+  static bool is_work(const Request& request);
   // The largest body of a request: MessageLimits::body_bytes_max_of.
   static size_t body_bytes_max_of(std::string_view method, std::string_view path);
   Http::Handled handle(const Request& request, const Caller& caller);
@@ -110,6 +119,12 @@ class Api {
   Made tube_settings(const Ask& ask);
   Json settings_of(const std::string& tube) const;
 
+  // ---- failures.cc
+  Made failures(const Ask& ask);
+
+  // ---- selection.cc
+  Made act_on_jobs(const Ask& ask);
+
   // ---- life.cc
   Made life(const Ask& ask);
 
@@ -142,6 +157,19 @@ class Api {
   Made undrain(const Ask& ask);
   Made checkpoint(const Ask& ask);
   Made reload(const Ask& ask);
+  // ---- work.cc
+  Made reserve_jobs(const Ask& ask);
+  Made finish_lease(const Ask& ask);
+  Made release_lease(const Ask& ask);
+  Made bury_lease(const Ask& ask);
+  Made touch_lease(const Ask& ask);
+  Made note_lease(const Ask& ask);
+  // An answer to a command for the job of the lease in the path. `value` is the response to one of
+  // the words that are hoped for.
+  template <typename CommandOf>
+  Made by_lease(const Ask& ask, std::vector<Word> hoped, CommandOf command_of,
+                std::function<Json(uint64_t lease, const wire::ClientReply&)> value);
+
   // ---- api.cc
   // Refuses what no grant of the caller allows, counts that by the verb that is missing, and writes
   // a line of the audit. `subject`: the tube, "job 7", or nothing.
@@ -172,12 +200,15 @@ class Api {
   std::string frame(const std::string& topic) const;
 
   ApiSources& sources_;
+  Leases leases_;
   Operations operations_;
   Events events_;
   History history_;
   Searches searches_;
   EndedLists ended_lists_;
   BodyWindows body_windows_;
+  NoteCache notes_read_;
+  Failures failures_;
 };
 
 }  // namespace perennial::http

@@ -46,9 +46,8 @@ struct PutAsked {
   std::string body = {};
 };
 
-// What is wrong is a problem of `fields`.
-PutAsked read_put(Fields& fields) {
-  PutOptions options = read_put_options(fields);
+// The body of a job as a member. What is wrong is a problem of `fields`.
+std::string read_body(Fields& fields) {
   const std::optional<std::string> text = fields.text("body");
   const std::optional<std::string> encoded = fields.text("body_base64");
   if (text.has_value() == encoded.has_value()) {
@@ -57,16 +56,25 @@ PutAsked read_put(Fields& fields) {
   std::optional<std::string> body = text;
   if (encoded) body = common::from_base64(*encoded);
   if (encoded && !body) fields.add_problem("body_base64 is not well-formed.");
+  return std::move(body).value_or("");
+}
+
+// What is wrong is a problem of `fields`.
+PutAsked read_put(Fields& fields, std::string body) {
+  PutOptions options = read_put_options(fields);
   const auto priority = fields.number("priority", UINT32_MAX).value_or(priority_default);
   const Nanos delay = fields.seconds("delay_seconds").value_or(0);
   const Nanos ttr = fields.seconds("ttr_seconds").value_or(ttr_default);
+  if (ttr > 0 && ttr < ttr_ms_min * nanos_per_ms) {
+    fields.add_problem("ttr_seconds must be 0.01 or more, or 0, which is 1.");
+  }
   options.delay_rest_ns = rest_of(delay);
   options.ttr_rest_ns = rest_of(ttr);
   PutAsked out = {.put = {.priority = static_cast<uint32_t>(priority),
                           .delay_s = whole_seconds(delay),
                           .ttr_s = whole_seconds(ttr),
                           .body_bytes = 0},
-                  .body = std::move(body).value_or("")};
+                  .body = std::move(body)};
   out.put.body_bytes = static_cast<uint32_t>(out.body.size());
   out.put.options = std::move(options);
   return out;
@@ -163,16 +171,24 @@ Api::Made Api::sign_out(const Ask& ask) {
 }
 
 Api::Made Api::put(const Ask& ask) {
-  if (is_array(ask.request)) return put_several(ask);
-  Fields fields(ask.request);
-  PutAsked asked = read_put(fields);
+  const bool is_query = is_bytes(ask.request);
+  if (!is_query && !ask.request.query.empty()) {
+    return answer_now(problem_response(Status::BadRequest,
+                                       "The options of a job in JSON are its members. Those in the "
+                                       "query are of application/octet-stream."));
+  }
+  if (is_lines(ask.request) || (!is_query && is_array(ask.request))) return put_several(ask);
+  Fields fields = is_query ? Fields::of_query(ask.request.query) : Fields(ask.request);
+  std::string body =
+      is_query ? std::string(ask.request.body.begin(), ask.request.body.end()) : read_body(fields);
+  PutAsked asked = read_put(fields, std::move(body));
   keep_from_repeating(ask.request, asked.put, {}, fields);
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
   return make_command_answer(
       sources_.queue(), ask.caller, {{std::move(asked.put), std::move(asked.body)}},
-      [](const QueueReplies& replies) {
+      [&sources = sources_](const QueueReplies& replies) {
         const wire::ClientReply& reply = replies.front();
-        if (!reply.is(Word::Inserted)) return refusal_of(reply);
+        if (!reply.is(Word::Inserted)) return refusal_of_put(sources, reply, 1);
         return json_response(is_duplicate(reply) ? Status::Ok : Status::Created, inserted(reply));
       });
 }
@@ -184,7 +200,7 @@ Api::Made Api::put_several(const Ask& ask) {
   if (refusal) return answer_now(*std::move(refusal));
   std::string items;
   for (size_t i = 0; i < each.size(); ++i) {
-    PutAsked asked = read_put(each[i]);
+    PutAsked asked = read_put(each[i], read_body(each[i]));
     keep_from_repeating(ask.request, asked.put, i, each[i]);
     if (const std::string& problem = each[i].problem_text(); !problem.empty()) {
       return answer_now(
@@ -193,8 +209,8 @@ Api::Made Api::put_several(const Ask& ask) {
     wire::append_item(items, asked.put, asked.body);
   }
   if (items.size() > put_batch_bytes_max) {
-    return answer_now(
-        problem_response(Status::ContentTooLarge, "The jobs of an array may have 1 MiB together."));
+    return answer_now(problem_response(Status::ContentTooLarge,
+                                       "The jobs of a request may have 1 MiB together."));
   }
   PutBatch batch = {.count = {each.size()},
                     .bytes = static_cast<uint32_t>(items.size()),
@@ -202,8 +218,10 @@ Api::Made Api::put_several(const Ask& ask) {
                     .items = {}};
   return make_command_answer(
       sources_.queue(), ask.caller, {{std::move(batch), std::move(items)}},
-      [](const QueueReplies& replies) {
-        if (!replies.front().is(Word::InsertedBatch)) return refusal_of(replies.front());
+      [&sources = sources_, count = each.size()](const QueueReplies& replies) {
+        if (!replies.front().is(Word::InsertedBatch)) {
+          return refusal_of_put(sources, replies.front(), count);
+        }
         Json jobs = Json::array();
         bool is_new = false;
         for (const wire::ClientReply& reply : std::span(replies).subspan(1)) {

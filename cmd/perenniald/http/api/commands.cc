@@ -1,14 +1,32 @@
 #include "cmd/perenniald/http/api/commands.h"
 
 #include <numeric>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "cmd/perenniald/access/rules.h"
 #include "cmd/perenniald/http/api/json.h"
 
 namespace perennial::http {
 namespace {
+
+// A client of this server holds no jobs, so that the verb of a worker never suffices where there is
+// another one.
+Response forbidden(const Command& command) {
+  const std::string_view word = access::word_of(command);
+  access::Verb missing = access::Verb::Produce;
+  for (const access::CommandRule& rule : access::command_rules()) {
+    if (rule.word != word) continue;
+    for (const access::VerbRow& row : access::verb_rows) {
+      if (rule.verbs.holds(row.verb)) missing = row.verb;
+      if (rule.verbs.holds(row.verb) && row.verb != access::Verb::Consume) break;
+    }
+  }
+  return problem_response(Status::Forbidden, forbidden_text(missing, access::subject_of(command)));
+}
 
 class CommandAnswer final : public Answer {
  public:
@@ -25,7 +43,10 @@ class CommandAnswer final : public Answer {
       client_ = queue_.open(rights_, [this] { wake(); });
       for (const QueueCommand& each : commands_) client_->send(each.command, each.body);
     }
-    while (std::optional<wire::ClientReply> reply = client_->take()) {
+    // After a put that is BAD_FORMAT there is an answer to its body, too, which nobody has asked.
+    while (replies_.size() < expected_) {
+      std::optional<wire::ClientReply> reply = client_->take();
+      if (!reply) break;
       if (reply->is(Word::InsertedBatch)) {
         expected_ += std::reduce(reply->numbers.begin(), reply->numbers.end());
       }
@@ -40,6 +61,7 @@ class CommandAnswer final : public Answer {
       return problem_response(Status::ServiceUnavailable,
                               "The server has ended the request: its user is gone.");
     }
+    if (replies_.front().is(Word::Forbidden)) return forbidden(commands_.front().command);
     return finish_(std::move(replies_));
   }
 
@@ -52,6 +74,42 @@ class CommandAnswer final : public Answer {
   std::unique_ptr<QueueClient> client_;
   QueueReplies replies_;
 };
+
+struct ReachedLimit {
+  std::string_view name;  // The setting.
+  std::string text;
+};
+
+// None: no limit is reached that this can see. One of tubes counts last, because a put into a tube
+// that is there does not meet it.
+std::optional<ReachedLimit> reached_limit(MetricSources& sources, uint64_t jobs) {
+  const ServerLimits limits = sources.limits();
+  const EngineStats stats = sources.engine().statistics();
+  const StateCounts& counts = stats.jobs;
+  const uint64_t all = counts.ready + counts.reserved + counts.delayed + counts.buried;
+  if (!sources.accepts_puts()) {
+    return ReachedLimit{"low_water_bytes",
+                        "The disk is nearly full, so that no jobs are taken. Delete jobs, or give "
+                        "it space; the server goes on by itself."};
+  }
+  if (limits.jobs_max > 0 && all + jobs > limits.jobs_max) {
+    return ReachedLimit{"jobs_max", fmt::format("There are {} jobs, and jobs_max is {}. Try again "
+                                                "when workers have done some, or raise it.",
+                                                all, limits.jobs_max)};
+  }
+  if (limits.memory_bytes_max > 0 && sources.memory_bytes() >= limits.memory_bytes_max) {
+    return ReachedLimit{"memory_bytes_max",
+                        fmt::format("Jobs and connections take memory_bytes_max, {} bytes. Try "
+                                    "again when workers have done some, or raise it.",
+                                    limits.memory_bytes_max)};
+  }
+  if (limits.tubes_max > 0 && stats.tubes >= limits.tubes_max) {
+    return ReachedLimit{"tubes_max", fmt::format("There are {} tubes, and tubes_max is {}: a new "
+                                                 "one cannot be made. Use another, or raise it.",
+                                                 stats.tubes, limits.tubes_max)};
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -76,9 +134,10 @@ RefusedAs refused_as(const wire::ClientReply& reply) {
       return {Status::ServiceUnavailable,
               "The server or the tube takes no jobs now: it is draining."};
     case Word::OutOfMemory:
-      return {Status::ServiceUnavailable,
-              "There is no space for this: the disk is nearly full, or a limit is "
-              "reached."};
+      return {
+          Status::ServiceUnavailable,
+          "There is no space for this: the disk is nearly full, or a limit of jobs, keys, tubes "
+          "or memory is reached."};
     case Word::JobTooBig:
       return {Status::ContentTooLarge, "The job is larger than job_bytes_max."};
     case Word::BadFormat:
@@ -92,6 +151,13 @@ RefusedAs refused_as(const wire::ClientReply& reply) {
 Response refusal_of(const wire::ClientReply& reply) {
   const RefusedAs refusal = refused_as(reply);
   return problem_response(refusal.status, refusal.text);
+}
+
+Response refusal_of_put(MetricSources& sources, const wire::ClientReply& reply, uint64_t jobs) {
+  const std::optional<ReachedLimit> reached =
+      reply.is(Word::OutOfMemory) ? reached_limit(sources, jobs) : std::nullopt;
+  if (!reached) return refusal_of(reply);
+  return problem_response(Status::ServiceUnavailable, reached->text, {{"limit", reached->name}});
 }
 
 }  // namespace perennial::http

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cmd/perenniald/http/answer.h"
+#include "cmd/perenniald/http/metrics.h"
 #include "cmd/perenniald/http/queue_client.h"
 #include "cmd/perenniald/http/sign_in.h"
 #include "engine/types/command.h"
@@ -33,5 +35,9 @@ struct RefusedAs {
 };
 RefusedAs refused_as(const wire::ClientReply& reply);
 Response refusal_of(const wire::ClientReply& reply);
+// The same of a put of so many jobs. One that had no space names the limit that is reached now, as
+// `limit`, if one is: the queue does not say which it was. Keys are not counted here, so keys_max
+// is never named.
+Response refusal_of_put(MetricSources& sources, const wire::ClientReply& reply, uint64_t jobs);
 
 }  // namespace perennial::http

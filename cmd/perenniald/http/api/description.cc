@@ -139,6 +139,7 @@ class ExampleMaker {
 void complete_content(Json& holder, const ExampleMaker& examples) {
   if (!holder.contains("schema")) return;
   Json content = json_content(std::move(holder["schema"]));
+  if (holder.contains("content")) content.update(holder["content"]);
   Json& json = content["application/json"];
   json["example"] = holder.contains("example") ? holder["example"] : examples.of(json["schema"]);
   holder.erase("schema");

@@ -70,26 +70,63 @@ class ShapeCheck final : public nlohmann::json_sax<Json> {
   int members_ = 0;
 };
 
+std::string_view media_type(const Request& request) {
+  const std::string_view type = request.field("content-type");
+  return type.substr(0, type.find(';'));
+}
+
 // None: `refusal` says why.
-std::optional<Json> read_json(const Request& request, bool is_array,
-                              std::optional<Response>& refusal) {
-  const auto refuse = [&](Status status, std::string_view why) {
-    refusal = problem_response(status, why);
+std::optional<Json> parse(std::string_view text, bool is_array, std::optional<Response>& refusal) {
+  const auto refuse = [&](std::string_view why) {
+    refusal = problem_response(Status::BadRequest, why);
     return std::nullopt;
   };
-  const std::string_view type = request.field("content-type");
-  if (type.substr(0, type.find(';')) != "application/json") {
-    return refuse(Status::UnsupportedMediaType, "The body must be application/json.");
-  }
   ShapeCheck shape(is_array);
-  const bool is_json = Json::sax_parse(request.body, &shape);
-  if (shape.is_too_deep()) return refuse(Status::BadRequest, "The JSON is nested too deeply.");
-  if (shape.has_too_many()) return refuse(Status::BadRequest, "The JSON has too many members.");
-  if (!is_json) return refuse(Status::BadRequest, "The body must be one JSON object in UTF-8.");
-  return Json::parse(request.body, nullptr, false);
+  const bool is_json = Json::sax_parse(text, &shape);
+  if (shape.is_too_deep()) return refuse("The JSON is nested too deeply.");
+  if (shape.has_too_many()) return refuse("The JSON has too many members.");
+  if (!is_json) return refuse("The body must be one JSON object in UTF-8.");
+  return Json::parse(text, nullptr, false);
+}
+
+std::optional<Json> read_json(const Request& request, bool is_array,
+                              std::optional<Response>& refusal) {
+  if (media_type(request) == "application/json") return parse(request.body, is_array, refusal);
+  refusal =
+      problem_response(Status::UnsupportedMediaType, "The body must be application/json here.");
+  return std::nullopt;
+}
+
+// One for each line. Empty lines are none.
+std::optional<Json> read_lines(const Request& request, std::optional<Response>& refusal) {
+  Json all = Json::array();
+  size_t number = 0;
+  for (std::string_view rest = request.body; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    std::optional<Json> json = parse(line, false, refusal);
+    if (!json) {
+      refusal = problem_response(Status::BadRequest,
+                                 fmt::format("Line {} is no JSON object in UTF-8.", number));
+      return std::nullopt;
+    }
+    all.push_back(*std::move(json));
+  }
+  return all;
 }
 
 }  // namespace
+
+bool is_lines(const Request& request) {
+  return media_type(request) == "application/x-ndjson";
+}
+
+bool is_bytes(const Request& request) {
+  return media_type(request) == "application/octet-stream";
+}
 
 bool is_array(const Request& request) {
   const std::string_view body = request.body;
@@ -128,14 +165,15 @@ Fields::Fields(const Request& request) {
 std::vector<Fields> Fields::of_array(const Request& request, size_t most,
                                      std::optional<Response>& refusal) {
   std::vector<Fields> out;
-  std::optional<Json> json = read_json(request, true, refusal);
+  std::optional<Json> json =
+      is_lines(request) ? read_lines(request, refusal) : read_json(request, true, refusal);
   if (!json) return out;
   const bool is_good =
       json->is_array() && !json->empty() && json->size() <= most &&
       std::ranges::all_of(*json, [](const Json& each) { return each.is_object(); });
   if (!is_good) {
     refusal = problem_response(Status::BadRequest,
-                               fmt::format("The array must have 1 to {} JSON objects.", most));
+                               fmt::format("There must be 1 to {} JSON objects.", most));
     return out;
   }
   for (Json& each : *json) {
@@ -144,6 +182,19 @@ std::vector<Fields> Fields::of_array(const Request& request, size_t most,
     out.push_back(std::move(fields));
   }
   return out;
+}
+
+Fields Fields::of_query(std::string_view query) {
+  Fields fields;
+  for (const std::string& name : query_names(query)) {
+    Query parameters(query);
+    const std::string value = parameters.text(name).value_or("");
+    const bool is_number = name == "priority" || name == "tries" || name.ends_with("_seconds");
+    const Json number = is_number ? Json::parse(value, nullptr, false) : Json();
+    fields.object_[name] = number.is_number() ? number : Json(value);
+    if (!parameters.problem().empty()) fields.add_problem(parameters.problem());
+  }
+  return fields;
 }
 
 void Fields::refuse(std::string_view why) {
@@ -200,6 +251,20 @@ std::optional<std::string> Fields::tube(const std::string& name) {
     return std::nullopt;
   }
   return given;
+}
+
+std::vector<JobId> Fields::ids(const std::string& name, size_t most) {
+  const Json* const value = find(name);
+  std::vector<JobId> out;
+  bool is_good = value != nullptr && value->is_array() && !value->empty() && value->size() <= most;
+  for (const Json& each : is_good ? *value : Json::array()) {
+    const auto id =
+        each.is_string() ? number_of(each.get<std::string>(), UINT64_MAX) : std::nullopt;
+    is_good = is_good && id && *id > 0;
+    out.push_back(id.value_or(0));
+  }
+  if (!is_good) add_problem(fmt::format("{} must be a list of 1 to {} ids of jobs.", name, most));
+  return out;
 }
 
 std::optional<bool> Fields::yes_or_no(const std::string& name) {

@@ -10,6 +10,7 @@
 
 #include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/message.h"
+#include "engine/types/basic.h"
 #include "engine/types/option_values.h"
 
 // What a request of the API says, in its query or in the JSON of its body.
@@ -21,6 +22,9 @@ inline constexpr int json_depth_max = 64;
 // more than a tenth of them.
 inline constexpr int json_members_max = 200;
 
+// Whether the body has a JSON object in each line, or is the bytes of a job.
+bool is_lines(const Request& request);
+bool is_bytes(const Request& request);
 // Whether the body is an array.
 bool is_array(const Request& request);
 
@@ -34,8 +38,10 @@ common::SecretText take_token(common::SecretText& body);
 class Fields {
  public:
   explicit Fields(const Request& request);
-  // The objects of a body that is an array, in its order. Where that is no array of 1 to `most`
-  // objects, `refusal` says so.
+  // The parameters of a query as members: a number where a member of that name is one.
+  static Fields of_query(std::string_view query);
+  // The objects of a body that is an array or has them in its lines, in their order. Where those
+  // are not 1 to `most` objects, `refusal` says so.
   static std::vector<Fields> of_array(const Request& request, size_t most,
                                       std::optional<Response>& refusal);
 
@@ -46,6 +52,8 @@ class Fields {
   // Seconds, with fractions.
   std::optional<Nanos> seconds(const std::string& name);
   std::optional<std::string> tube(const std::string& name);
+  // A list of ids of jobs, 1 to `most`, which must be there.
+  std::vector<JobId> ids(const std::string& name, size_t most);
   std::optional<bool> yes_or_no(const std::string& name);
   std::optional<StateSet> states(const std::string& name);
   // How jobs have ended.

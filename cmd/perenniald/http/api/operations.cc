@@ -119,6 +119,7 @@ void Operations::on_reply(uint64_t id) {
         end("done", "");
         break;
       default:
+        operation.done = progress_of(operation).value_or(0);  // What is done stays done.
         end("failed", refused_as(*reply).text);
     }
     return;

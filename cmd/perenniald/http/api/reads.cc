@@ -16,6 +16,7 @@
 #include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/api/job_filter.h"
 #include "cmd/perenniald/http/api/job_view.h"
+#include "cmd/perenniald/http/api/jobs_page.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/api/options.h"
 #include "cmd/perenniald/http/api/row_text.h"
@@ -29,64 +30,6 @@ namespace perennial::http {
 namespace {
 
 using access::Verb;
-
-// A page of jobs, found in steps of so many that are looked at. A page ends early when very many
-// were looked at, and says where to go on.
-class JobsAnswer final : public Answer {
- public:
-  JobsAnswer(engine::EngineView engine, JobView view, const JobFilter& filter, ListJobs asked,
-             uint64_t limit)
-      : engine_(engine),
-        view_(std::move(view)),
-        filter_(filter),
-        asked_(std::move(asked)),
-        limit_(limit) {}
-
-  Step step() override {
-    constexpr uint32_t jobs_per_step = 1'000;
-    constexpr uint32_t jobs_per_request = 1'000'000;
-    asked_.count = {filter_.is_set()
-                        ? RowText::rows_per_step
-                        : std::min<uint64_t>(limit_ - listed_, RowText::rows_per_step)};
-    JobList part;
-    const std::optional<uint32_t> looked_at = engine_.list_jobs(asked_, jobs_per_step, part);
-    if (!looked_at) {
-      cursor_ = 0;
-      return Step::Whole;
-    }
-    cursor_ = asked_.after = part.cursor;
-    for (const JobStats& job : part.jobs) {
-      if (!filter_.admits(job)) continue;
-      if (listed_ == limit_) {
-        // The page is full, and the next one begins behind its last job.
-        cursor_ = last_;
-        return Step::Whole;
-      }
-      text_.add(view_.of(job));
-      last_ = job.id;
-      ++listed_;
-    }
-    looked_at_ += *looked_at;
-    const bool is_whole = part.cursor == 0 || listed_ >= limit_ || looked_at_ >= jobs_per_request;
-    return is_whole ? Step::Whole : Step::Again;
-  }
-  Response take() override {
-    return text_.response(
-        "jobs", {{"next", cursor_ == 0 ? Json(nullptr) : Json(fmt::format("{}", cursor_))}});
-  }
-
- private:
-  const engine::EngineView engine_;
-  const JobView view_;
-  const JobFilter filter_;
-  ListJobs asked_;
-  const uint64_t limit_;
-  uint64_t looked_at_ = 0;
-  uint64_t listed_ = 0;
-  JobId last_ = 0;    // The last job that is listed.
-  JobId cursor_ = 0;  // Behind which the next page begins; 0: there is none.
-  RowText text_;
-};
 
 }  // namespace
 
@@ -162,14 +105,20 @@ std::optional<ListJobs> Api::asked_jobs(const Ask& ask, std::string tube, Made& 
 
 Api::Made Api::list_jobs(const Ask& ask, std::string tube) {
   Query query(ask.request.query);
-  const JobFilter filter(query);
+  JobsAsked jobs = {.list = {}, .filter = JobFilter(query)};
+  const std::string order = query.text("order").value_or("oldest");
+  if (order != "oldest" && order != "newest") query.add_problem("order must be oldest or newest.");
+  jobs.is_newest_first = order == "newest";
+  const std::string with = query.text("with").value_or("");
+  if (!with.empty() && with != "note") query.add_problem("with must be note.");
+  jobs.with_notes = with == "note";
+  jobs.note = query.text("note");
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
   Made refusal;
-  uint64_t limit = 0;
-  std::optional<ListJobs> asked = asked_jobs(ask, std::move(tube), refusal, limit);
+  std::optional<ListJobs> asked = asked_jobs(ask, std::move(tube), refusal, jobs.limit);
   if (!asked) return refusal;
-  return std::make_unique<JobsAnswer>(sources_.engine(), JobView(sources_, ask.caller), filter,
-                                      *std::move(asked), limit);
+  jobs.list = *std::move(asked);
+  return make_jobs_page(sources_, notes_read_, ask.caller, std::move(jobs));
 }
 
 namespace {

@@ -16,6 +16,21 @@ namespace {
 
 using access::Verb;
 
+// 0: there is no such limit.
+Json limit_json(uint64_t limit) {
+  return limit == 0 ? Json(nullptr) : Json(limit);
+}
+
+// Null: it is part of no cluster.
+Json cluster_json(const ClusterHealth& health) {
+  if (!health.is_node) return nullptr;
+  return {{"node", health.node},
+          {"leads", health.leads},
+          {"lag", health.lag},
+          {"append_failure",
+           health.append_failure.empty() ? Json(nullptr) : Json(health.append_failure)}};
+}
+
 // The counts of the buckets, and of what lies beyond the last one.
 Json counts_of(const HistogramView& view) {
   Json counts = Json::array();
@@ -29,6 +44,7 @@ Json Api::server_json() const {
   const EngineStats stats = sources_.engine().statistics();
   const ProcessFacts process = sources_.process();
   const StoreFacts store = sources_.store();
+  const ServerLimits limits = sources_.limits();
   return {
       {"version", process.version},
       {"instance", process.instance_id},
@@ -62,6 +78,14 @@ Json Api::server_json() const {
         {"sync_p99_seconds", static_cast<double>(store.sync_us_p99) / 1e6},
         {"transitions", store.records_written},
         {"checkpoint_age_seconds", process.checkpoint_age_s}}},
+      {"limits",
+       {{"connections_max", limit_json(limits.connections_max)},
+        {"jobs_max", limit_json(limits.jobs_max)},
+        {"tubes_max", limit_json(limits.tubes_max)},
+        {"memory_bytes_max", limit_json(limits.memory_bytes_max)},
+        {"disk_low_water_bytes", limit_json(limits.disk_low_water_bytes)},
+        {"disk_free_bytes", store.disk_free_bytes}}},
+      {"cluster", cluster_json(sources_.cluster_health())},
       {"loop_lag_seconds", static_cast<double>(process.loop_lag_us) / 1e6},
       {"memory_bytes", sources_.memory_bytes()},
       {"cpu_seconds", in_seconds(process.user_time + process.system_time)},

@@ -34,6 +34,9 @@ class ApiSources : public MetricSources {
   // Whether there are jobs to be asked for. Until then the engine belongs to another thread.
   virtual bool is_loaded() = 0;
   virtual ClusterHealth cluster_health() = 0;
+  // How many requests may wait for jobs at the same time. They keep their connections, and others
+  // need some, too.
+  virtual size_t waiters_max() = 0;
   // Of a connection of the queue: where it comes from, "127.0.0.1:4711" or "unix"; empty if it is
   // gone.
   virtual std::string address_of(ConnId conn) = 0;

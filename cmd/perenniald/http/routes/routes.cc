@@ -216,8 +216,8 @@ Http::Handled Routes::answer(const Request& request, const access::ClientRights&
   if (Api::owns(request.path)) {
     const Caller caller = sources_.sign_ins().caller(request, rights);
     // A person who signs in has a good token, perhaps, at an address from which too much comes.
-    if (!Api::is_sign_in(request) &&
-        !rate_.allows(rate_share(caller, rights.address), sources_.now())) {
+    const bool is_free = Api::is_sign_in(request) || (caller.is_known() && Api::is_work(request));
+    if (!is_free && !rate_.allows(rate_share(caller, rights.address), sources_.now())) {
       return refuse(Status::TooManyRequests,
                     fmt::format("More than {} requests a second come from this address: wait a "
                                 "second.",

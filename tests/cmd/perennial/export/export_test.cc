@@ -154,9 +154,12 @@ TEST(ExportOfOptions, KeepsThemAtAPerennial) {
   later[12] = "k2";
   later.insert(later.begin() + 1, {"--delay", "1000"});
   run(from, later);
-  run(from, {"set", "tube", "mail", "--rate", "5:1", "--tries", "7", "--reserved", "9"});
+  run(from, {"set", "tube", "mail", "--rate", "5:1", "--tries", "7", "--reserved", "9", "--keep",
+             "2d", "--keep-max", "50"});
+  run(from, {"note", "2", "the url was wrong"});
   const ToolRun moved = support::run_tool(arguments(from, to, {"--json"}));
   EXPECT_EQ(moved.code, 0) << moved.err << moved.out;
+  EXPECT_EQ(nlohmann::json::parse(moved.out)["without_notes"], 1) << "a put has none";
   const auto of = [&](const ServerProcess& server, const std::string& job) {
     return nlohmann::json::parse(run(server, {"peek", "--json", job}));
   };
@@ -176,6 +179,8 @@ TEST(ExportOfOptions, KeepsThemAtAPerennial) {
   EXPECT_EQ(tube["tries"], 7) << tube;
   EXPECT_EQ(tube["rate"], "5:1") << tube;
   EXPECT_EQ(tube["reserved-max"], 9) << tube;
+  EXPECT_EQ(tube["keep"], 172'800) << tube;
+  EXPECT_EQ(tube["keep-max"], 50) << tube;
 }
 
 // The put of a key that is taken is answered with the id of the job that has it. It was taken for

@@ -71,6 +71,18 @@ TEST_F(ExchangeTest, TheReservesOfAllRunnersAreOneBatch) {
   EXPECT_EQ(server_->heard(), "");
 }
 
+TEST_F(ExchangeTest, AReserveThatIsForbiddenIsToldToEachThatWaits) {
+  begin({{"reserve-batch 2 ", "FORBIDDEN\r\n"}});
+  ServerConnection one = sit_down();
+  ServerConnection two = sit_down();
+  say(one, ReserveWithTimeout{30});
+  say(two, ReserveWithTimeout{30});
+  ASSERT_TRUE(turn(2).ok());
+  EXPECT_EQ(heard(one), "FORBIDDEN ");
+  EXPECT_EQ(heard(two), "FORBIDDEN ");
+  EXPECT_EQ(server_->heard(), "");
+}
+
 // A reserve-batch for more is sent only when the first one has its reply, so that both together do
 // not take too many jobs.
 TEST_F(ExchangeTest, ARunnerThatAsksLaterEndsTheWait) {

@@ -84,6 +84,11 @@ TEST(Tail, OfAShortTextIsTheText) {
   EXPECT_EQ(tail_of("\n" + longest, 100), longest);
 }
 
+TEST(Tail, KeepsTheEndOfALongLineBeforeAShortOne) {
+  const std::string text = std::string(5'000, 'q') + "\nL\n";
+  EXPECT_EQ(tail_of(text, 999), std::string(Tail::bytes_max - 3, 'q') + "\nL");
+}
+
 TEST(Tail, HasWholeCharacters) {
   // Of two, three and four bytes.
   for (const std::string character : {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {

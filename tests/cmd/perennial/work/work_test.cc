@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "tests/cmd/perennial/tool_process.h"
 #include "tests/support/server_process.h"
@@ -493,6 +494,24 @@ TEST(WorkRetry, EndsWithAnErrorWhenTheServerStaysAway) {
   EXPECT_EQ(done.code, 1);
   EXPECT_THAT(done.err, HasSubstr("at=work.server_away"));
   EXPECT_THAT(done.err, HasSubstr("perennial work: unix:/nonexistent/socket"));
+}
+
+// Nothing changes while it waits, so a worker that the server refuses ends at once.
+TEST(WorkUsers, ThatMayNotConsumeEndTheWorker) {
+  ServerProcess server({.unix_socket = true});
+  const std::string config = server.dir() + "/perennial.yaml";
+  std::ofstream(config) << fmt::format(
+      "users:\n- name: me\n  uids: [{}]\n  grants: [{{tubes: [mail], verbs: [produce]}}]\n",
+      ::getuid());
+  server.setup().flags = {"--config", config};
+  const Status started = server.start();
+  ASSERT_TRUE(started.ok()) << started.message();
+  for (const char* const runners : {"1", "3"}) {
+    const ToolRun done = support::run_tool(
+        {"work", "--server", server.address(), "--tube", "mail", "--jobs", runners, "--", "true"});
+    EXPECT_EQ(done.code, 2);
+    EXPECT_THAT(done.err, HasSubstr("watch: FORBIDDEN: the user has no right to this"));
+  }
 }
 
 TEST(WorkUsage, IsCheckedFirst) {

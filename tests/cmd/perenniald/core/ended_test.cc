@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "engine/types/ended_groups.h"
@@ -65,6 +66,80 @@ TEST(EndedRestores, GiveAJobToOneOfTwoClients) {
   server.commit();
   EXPECT_EQ(server.receive(a), "INSERTED 3\r\nDELETED\r\nINSERTED 4\r\n");
   EXPECT_EQ(server.receive(b), "NOT_FOUND\r\n");
+}
+
+// Three pages of jobs are put back, and each page waits for a commit. What is put back takes space,
+// so that the disk may become short of it meanwhile.
+class EndedRestoresOfATube : public testing::Test {
+ protected:
+  EndedRestoresOfATube() : conn_(server_.open()) {
+    server_.send(conn_, "set-tube default keep:60\r\n");
+    for (int i = 0; i < jobs; ++i) server_.send(conn_, "put 0 0 60 1\r\nx\r\n");
+    server_.send(conn_, "flush-tube default\r\n");
+    server_.advance(nanos_per_second);
+    EXPECT_THAT(server_.receive(conn_), testing::EndsWith("FLUSHED 40\r\n"));
+    server_.set_committing(false);
+    server_.send(conn_, "restore-tube default\r\n");
+  }
+  void set_ample() { set_disk(true, 100 * mib); }
+  void set_short() { set_disk(true, 3 * mib); }
+  void set_full() { set_disk(false, 0); }
+  void set_without_files() { set_disk(false, 100 * mib); }
+  void look() {
+    server_.skip(nanos_per_second);
+    server_.core().on_timer(server_.now());
+  }
+
+  static constexpr int jobs = 40;
+  static constexpr uint64_t mib = 1 << 20;
+  CoreHarness server_;
+  const ConnId conn_;
+
+ private:
+  void set_disk(bool accepts_puts, uint64_t bytes) {
+    server_.set_accepts_puts(accepts_puts);
+    server_.core().on_disk_left({.bytes = bytes, .slack_bytes = mib});
+  }
+};
+
+TEST_F(EndedRestoresOfATube, LoseNothingToADiskThatBecomesShort) {
+  set_short();
+  for (int page = 0; page < 3; ++page) {
+    look();
+    server_.commit_one();
+  }
+  EXPECT_EQ(server_.receive(conn_), "RESTORED 40\r\n");
+  EXPECT_EQ(server_.core().ended_removed_early(), 0u);
+}
+
+TEST_F(EndedRestoresOfATube, SayThatJobsHaveGoneWhileTheDiskWasFull) {
+  set_full();
+  look();
+  set_ample();
+  server_.commit_one();
+  set_full();
+  server_.commit_one();  // Between the second page and the third.
+  set_ample();
+  server_.commit();
+  EXPECT_EQ(server_.receive(conn_), "OUT_OF_MEMORY\r\n");
+  EXPECT_EQ(server_.core().ended_removed_early(), 8u);
+}
+
+// A disk on which few files can be made takes no puts, and has space.
+TEST_F(EndedRestoresOfATube, LoseNothingToADiskWithoutFiles) {
+  set_without_files();
+  look();
+  server_.commit();
+  EXPECT_EQ(server_.receive(conn_), "OUT_OF_MEMORY\r\n");
+  EXPECT_EQ(server_.core().operation_progress(conn_), 16u) << "what is back stays";
+  look();
+  server_.commit();
+  EXPECT_EQ(server_.core().ended_removed_early(), 0u);
+  set_ample();
+  server_.set_committing(true);
+  server_.send(conn_, "restore-tube default\r\n");
+  EXPECT_EQ(server_.receive(conn_), "RESTORED 24\r\n");
+  EXPECT_EQ(server_.core().operation_progress(conn_), std::nullopt);
 }
 
 class EndedLists : public testing::Test {

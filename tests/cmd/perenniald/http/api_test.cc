@@ -8,8 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cmd/perenniald/http/api/failures.h"
 #include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/api/job_filter.h"
+#include "cmd/perenniald/http/api/note_lines.h"
 #include "tests/cmd/perenniald/http/port.h"
 
 namespace perennial::http {
@@ -636,6 +638,225 @@ TEST_F(ApiTest, WritesAndShowsNotes) {
     EXPECT_EQ(get_from(path).status, 404u) << path;
 }
 
+// Jobs that have failed: three buried ones of "mail", of which two say the same, and one of
+// "orders" that died.
+class FailedApiTest : public ApiTest {
+ protected:
+  FailedApiTest() {
+    speak("set-tube orders tries:1 dead:graves\r\n");
+    fail("mail", "no such host\nat line 3");
+    fail("mail", "Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 7\n");
+    fail("mail", "no such host\n\n  at line 9  \n");
+    fail("orders", "refused", "release 4 0 0");
+  }
+  void fail(const std::string& tube, const std::string& note, const std::string& end = "") {
+    harness_.advance(10 * nanos_per_second);
+    put(tube, "a");
+    const auto id = harness_.core().engine().view().next_id() - 1;
+    const std::string line =
+        note.empty() ? "" : fmt::format("note {} {}\r\n{}\r\n", id, note.size(), note);
+    speak(fmt::format("reserve-job {}\r\n{}{}\r\n", id, line,
+                      end.empty() ? fmt::format("bury {} 0", id) : end));
+    harness_.pump();
+  }
+  static std::vector<std::string> said(const json& groups) {
+    std::vector<std::string> out;
+    for (const json& group : groups) {
+      out.push_back(fmt::format("{} {} {}: {}, {}", group["tube"].get<std::string>(),
+                                group["jobs"].get<int>(), group["how"].get<std::string>(),
+                                group["line"].get<std::string>(),
+                                group["newest"].get<std::string>()));
+    }
+    return out;
+  }
+};
+
+TEST_F(FailedApiTest, AreListedInGroupsTheNewestFirst) {
+  const json all = get_from("/api/v1/failures").json();
+  EXPECT_THAT(said(all["groups"]),
+              ElementsAre("graves 1 dead: refused, 4", "mail 2 buried: no such host, 3",
+                          "mail 1 buried: KeyError: 7, 2"));
+  EXPECT_EQ(all["failed"], 4);
+  EXPECT_EQ(all["looked_at"], 4);
+  EXPECT_EQ(all["whole"], true);
+  EXPECT_EQ(all["groups_found"], 3);
+  const json& mail = all["groups"][1];
+  EXPECT_EQ(mail["note"]["last_line"], "at line 9");
+  EXPECT_EQ(mail["note"]["attempt"], 1);
+  EXPECT_EQ(mail["newest_at"], mail["note"]["time"]);
+  EXPECT_LT(mail["oldest_at"], mail["newest_at"]);
+  EXPECT_EQ(mail["may"]["manage"], true);
+  EXPECT_EQ(get_from("/api/v1/failures?limit=1").json()["groups"].size(), 1u);
+  EXPECT_EQ(get_from("/api/v1/failures?limit=1").json()["groups_found"], 3);
+  EXPECT_EQ(said(get_from("/api/v1/failures?tube=mail").json()["groups"]).size(), 2u);
+  EXPECT_THAT(get_from("/api/v1/failures?tube=none").json()["groups"], IsEmpty());
+  EXPECT_EQ(said(get_from("/api/v1/failures?since_seconds=15").json()["groups"]).size(), 2u);
+  EXPECT_EQ(get_from("/api/v1/failures?since_seconds=0").status, 400u);
+  EXPECT_EQ(get_from("/api/v1/failures?tube=a%20b").status, 404u);
+  // A new note, and a kick.
+  change("POST", "/api/v1/jobs/2/notes", R"({"text":"again"})");
+  change("POST", "/api/v1/jobs/3/kick");
+  EXPECT_THAT(said(get_from("/api/v1/failures?tube=mail").json()["groups"]),
+              ElementsAre("mail 1 buried: again, 2", "mail 1 buried: no such host, 1"));
+}
+
+// They failed when they were put.
+TEST_F(FailedApiTest, NeedNoNote) {
+  fail("mail", "");
+  const json group = get_from("/api/v1/failures?tube=mail").json()["groups"][0];
+  EXPECT_EQ(group["line"], "");
+  EXPECT_EQ(group["note"], nullptr);
+  EXPECT_EQ(group["newest_at"], get_from("/api/v1/jobs/5").json()["put_at"]);
+}
+
+// A flood of one tube hides nothing of another.
+TEST_F(FailedApiTest, HaveTheirShareOfTheTubes) {
+  bury("flood", static_cast<int>(Failures::jobs_of_tube_max) + 5);
+  const json all = get_from("/api/v1/failures").json();
+  EXPECT_EQ(all["failed"], Failures::jobs_of_tube_max + 9);
+  EXPECT_EQ(all["looked_at"], Failures::jobs_of_tube_max + 4);
+  EXPECT_EQ(all["whole"], false);
+  EXPECT_EQ(all["groups_found"], 4);
+  // Those that failed last are looked at.
+  const auto last = static_cast<int>(harness_.core().engine().view().next_id()) - 1;
+  EXPECT_EQ(get_from("/api/v1/failures?tube=flood").json()["groups"][0]["newest"],
+            fmt::format("{}", last));
+  EXPECT_EQ(get_from("/api/v1/failures?tube=flood").json()["whole"], true);
+}
+
+TEST_F(FailedApiTest, AreLookedAtForOneAfterTheOther) {
+  const std::unique_ptr<Answer> first = open(get("/api/v1/failures"));
+  const std::unique_ptr<Answer> second = open(get("/api/v1/failures"));
+  EXPECT_FALSE(run(*second));
+  EXPECT_TRUE(run(*first));
+  EXPECT_TRUE(run(*second));
+  // Whoever leaves lets the next one go on.
+  std::unique_ptr<Answer> gone = open(get("/api/v1/failures"));
+  const std::unique_ptr<Answer> third = open(get("/api/v1/failures"));
+  gone.reset();
+  EXPECT_TRUE(run(*third));
+}
+
+TEST_F(FailedApiTest, ListsJobsWithTheirNotes) {
+  const json jobs = get_from("/api/v1/tubes/mail/jobs?with=note").json()["jobs"];
+  EXPECT_EQ(jobs[0]["note"]["line"], "no such host");
+  EXPECT_EQ(jobs[1]["note"]["line"], "KeyError: 7");
+  EXPECT_FALSE(get_from("/api/v1/tubes/mail/jobs").json()["jobs"][0].contains("note"));
+  EXPECT_THAT(ids(get_from("/api/v1/tubes/mail/jobs?note=no%20such%20host").json()["jobs"]),
+              ElementsAre("1", "3"));
+  put("mail", "b");
+  EXPECT_EQ(get_from("/api/v1/jobs/5").json()["notes"], 0);
+  EXPECT_THAT(ids(get_from("/api/v1/tubes/mail/jobs?note=").json()["jobs"]), ElementsAre("5"));
+  const json page = get_from("/api/v1/tubes/mail/jobs?note=no%20such%20host&limit=1").json();
+  EXPECT_THAT(ids(page["jobs"]), ElementsAre("1"));
+  EXPECT_THAT(ids(get_from("/api/v1/tubes/mail/jobs?note=no%20such%20host&limit=1&after=" +
+                           page["next"].get<std::string>())
+                      .json()["jobs"]),
+              ElementsAre("3"));
+  EXPECT_EQ(get_from("/api/v1/tubes/mail/jobs?with=all").status, 400u);
+}
+
+// A tube whose jobs are collected, one that is found by a walk over all jobs, and all of them.
+TEST_F(ApiTest, ListsJobsTheNewestFirst) {
+  for (int i = 0; i < 1'300; ++i) put(i % 100 == 0 ? "rare" : "bulk", "a");
+  for (const auto& [path, count] :
+       {std::pair{"/api/v1/tubes/rare/jobs", 13u}, std::pair{"/api/v1/tubes/bulk/jobs", 1'287u},
+        std::pair{"/api/v1/jobs", 1'300u}}) {
+    std::vector<uint64_t> seen;
+    for (std::string after = "0"; !after.empty();) {
+      const json page =
+          get_from(fmt::format("{}?order=newest&limit=10&after={}", path, after)).json();
+      for (const std::string& id : ids(page["jobs"])) seen.push_back(std::stoull(id));
+      after = page["next"].is_null() ? "" : page["next"].get<std::string>();
+    }
+    EXPECT_EQ(seen.size(), count) << path;
+    EXPECT_TRUE(std::ranges::is_sorted(seen, std::greater())) << path;
+  }
+  EXPECT_EQ(get_from("/api/v1/jobs?order=up").status, 400u);
+}
+
+TEST_F(FailedApiTest, ActsOnASelection) {
+  const Got kicked =
+      change("POST", "/api/v1/jobs/batch", R"({"action":"kick","ids":["1","2","9"]})");
+  EXPECT_EQ(kicked.json(), (json{{"done", {"1", "2"}}, {"left", {"9"}}, {"problem", nullptr}}));
+  EXPECT_EQ(
+      change("POST", "/api/v1/jobs/batch", R"({"action":"bury","ids":["1","9"]})").json()["done"],
+      json({"1"}));
+  EXPECT_EQ(get_from("/api/v1/jobs/1").json()["state"], "buried");
+  EXPECT_EQ(change("POST", "/api/v1/jobs/batch", R"({"action":"move","to":"out","ids":["1","2"]})")
+                .json()["done"],
+            json({"1", "2"}));
+  EXPECT_EQ(get_from("/api/v1/jobs/2").json()["tube"], "out");
+  EXPECT_EQ(
+      change("POST", "/api/v1/jobs/batch", R"({"action":"delete","ids":["1","2"]})").json()["left"],
+      json::array());
+  EXPECT_EQ(get_from("/api/v1/jobs/2").status, 404u);
+  for (const char* const body :
+       {R"({"action":"kick"})", R"({"ids":["1"]})", R"({"action":"x","ids":["1"]})",
+        R"({"action":"kick","ids":[]})", R"({"action":"kick","ids":[1]})",
+        R"({"action":"kick","ids":["0"]})", R"({"action":"kick","ids":["1"],"to":"a"})",
+        R"({"action":"move","ids":["1"]})"}) {
+    EXPECT_EQ(change("POST", "/api/v1/jobs/batch", body).status, 400u) << body;
+  }
+  std::string most = R"({"action":"kick","ids":["18446744073709551615")";
+  for (size_t i = 1; i < Api::selected_max; ++i) most += R"(,"18446744073709551615")";
+  EXPECT_LE(most.size() + 2, Api::body_bytes_max_of("POST", "/api/v1/jobs/batch"));
+  EXPECT_EQ(change("POST", "/api/v1/jobs/batch", most + "]}").json()["left"].size(),
+            Api::selected_max);
+  EXPECT_EQ(change("POST", "/api/v1/jobs/batch", most + R"(,"1"]})").status, 400u);
+}
+
+TEST(NoteLines, AreTheFirstAndTheLastThatAreNotEmpty) {
+  struct Case {
+    std::string text;
+    std::string line;
+    std::string last_line;
+  };
+  const std::string longest(NoteLines::line_bytes_max, 'x');
+  for (const Case& each :
+       {Case{"", "", ""}, Case{" \r\n\t\n", "", ""}, Case{"one", "one", "one"},
+        Case{"\n one \r\n\ntwo\n\n", "one", "two"},
+        Case{"Traceback (most recent call last):\n  a\nE: b", "E: b", "E: b"},
+        Case{longest, longest, longest}, Case{longest + "y", longest, longest},
+        Case{longest.substr(1) + "\xc3\xa9", longest.substr(1), longest.substr(1)}}) {
+    NoteLines note;
+    set_lines(note, each.text);
+    EXPECT_EQ(note.line, each.line) << each.text;
+    EXPECT_EQ(note.last_line, each.last_line) << each.text;
+  }
+}
+
+TEST(NoteCache, ForgetsTheOldest) {
+  NoteCache cache;
+  for (JobId id = 1; id <= NoteCache::notes_max; ++id) cache.keep(id, {.number = 1});
+  EXPECT_NE(cache.find(1, 1), nullptr);
+  EXPECT_EQ(cache.find(1, 2), nullptr);
+  cache.keep(2, {.number = 2});
+  EXPECT_EQ(cache.size(), NoteCache::notes_max);
+  cache.keep(NoteCache::notes_max + 1, {.number = 1});
+  EXPECT_EQ(cache.find(1, 1), nullptr);
+  EXPECT_NE(cache.find(2, 2), nullptr);
+  EXPECT_EQ(cache.size(), NoteCache::notes_max);
+}
+
+TEST_F(ApiTest, ShowsLimitsAndTheCluster) {
+  json server = get_from("/api/v1/server").json();
+  EXPECT_EQ(server["limits"]["jobs_max"], nullptr);
+  EXPECT_EQ(server["cluster"], nullptr);
+  limits_ = {.connections_max = 10,
+             .jobs_max = 20,
+             .tubes_max = 30,
+             .memory_bytes_max = 40,
+             .disk_low_water_bytes = 50};
+  cluster_ = {.is_node = true, .node = "a", .leads = true, .lag = 3, .append_failure = "no space"};
+  server = get_from("/api/v1/server").json();
+  EXPECT_EQ(server["limits"]["connections_max"], 10);
+  EXPECT_EQ(server["limits"]["memory_bytes_max"], 40);
+  EXPECT_EQ(server["limits"]["disk_low_water_bytes"], 50);
+  EXPECT_EQ(server["cluster"],
+            (json{{"node", "a"}, {"leads", true}, {"lag", 3}, {"append_failure", "no space"}}));
+}
+
 class EndedApiTest : public ApiTest {
  protected:
   // Three jobs of "mail", of which one is buried with a note and all are flushed, and one that was
@@ -941,7 +1162,7 @@ TEST_F(EndedApiTest, SaysWhyATubeIsNotPutBack) {
 // It goes page by page, each when the one before is on disk; so its progress can be seen, and it
 // ends where it is cancelled.
 TEST_F(EndedApiTest, ShowsHowFarATubeIsPutBack) {
-  constexpr int jobs = 3'000;
+  constexpr int jobs = 1'500;  // So many are flushed in one turn.
   std::string puts = "use mail\r\n";
   for (int i = 0; i < jobs; ++i) puts += "put 0 0 60 1\r\nx\r\n";
   speak("set-tube mail keep:60 keep-max:-\r\n");
@@ -1806,6 +2027,60 @@ TEST_F(ApiUsers, AreCountedAndAuditedByWhatTheyAreRefused) {
   EXPECT_THAT(refusals_, ElementsAre("operator POST /api/v1/drain asked for by a page of another "
                                      "site"));
   EXPECT_EQ(harness_.core().gate().counts().forbidden, before.forbidden);
+}
+
+TEST_F(ApiUsers, AreToldWhichVerbIsMissingAndWhatGivesIt) {
+  put_as_admin("mail");
+  const auto detail = [&](const std::string& method, const std::string& path,
+                          const std::string& body) {
+    const Got got = change(method, path, body, shown(mailer_));
+    EXPECT_EQ(got.status, 403u) << path;
+    return got.json()["detail"].get<std::string>();
+  };
+  const std::string begin = "No grant of the user allows this. It needs the verb ";
+  EXPECT_EQ(detail("GET", "/api/v1/server", ""),
+            begin + "monitor. A grant that gives it: {tubes: [\"*\"], verbs: [monitor]}.");
+  EXPECT_EQ(detail("GET", "/api/v1/tubes/secret/jobs", ""),
+            begin +
+                "inspect on the tube secret. A grant that gives it: {tubes: [\"secret\"], "
+                "verbs: [inspect]}.");
+  EXPECT_EQ(detail("GET", "/api/v1/jobs", ""),
+            begin +
+                "inspect on every tube. A grant that gives it: {tubes: [\"*\"], verbs: "
+                "[inspect]}.");
+  // What the queue refuses.
+  EXPECT_EQ(detail("POST", "/api/v1/tubes/mail/pause", R"({"seconds":1})"),
+            begin +
+                "manage on the tube mail. A grant that gives it: {tubes: [\"mail\"], verbs: "
+                "[manage]}.");
+  EXPECT_EQ(detail("POST", "/api/v1/jobs", R"({"tube":"mail","body":"a"})"),
+            begin +
+                "produce on the tube mail. A grant that gives it: {tubes: [\"mail\"], verbs: "
+                "[produce]}.");
+  EXPECT_EQ(
+      detail("POST", "/api/v1/jobs/1/kick", "{}"),
+      begin +
+          "manage on the tube of job 1. A grant that gives it: {tubes: [TUBE], verbs: [manage]}.");
+  EXPECT_EQ(detail("POST", "/api/v1/checkpoint", "{}"),
+            begin + "admin. A grant that gives it: {tubes: [\"*\"], verbs: [admin]}.");
+}
+
+// Failures of other tubes are not there, whoever has read their notes before.
+TEST_F(ApiUsers, SeeFailuresOfTheirTubes) {
+  for (const char* const tube : {"mail", "secret"}) {
+    put_as_admin(tube);
+    const std::string id = tube == std::string("mail") ? "1" : "2";
+    change("POST", "/api/v1/jobs/" + id + "/notes", R"({"text":"why"})", shown(admin_));
+    change("POST", "/api/v1/jobs/" + id + "/bury", "{}", shown(admin_));
+  }
+  EXPECT_EQ(got(get("/api/v1/failures", bearer(admin_))).json()["groups"].size(), 2u);
+  const json seen = got(get("/api/v1/failures", bearer(mailer_))).json();
+  ASSERT_EQ(seen["groups"].size(), 1u);
+  EXPECT_EQ(seen["failed"], 1);
+  EXPECT_EQ(seen["groups"][0]["tube"], "mail");
+  EXPECT_EQ(seen["groups"][0]["note"]["user"], "operator");
+  EXPECT_EQ(seen["groups"][0]["may"]["manage"], false);
+  EXPECT_EQ(got(get("/api/v1/failures?tube=secret", bearer(mailer_))).status, 403u);
 }
 
 // A topic that is refused is named, and does not refuse the others.

@@ -358,6 +358,77 @@ TEST_F(HttpTest, HasSlotsForSoManyConnections) {
   second_session.on_close(now_);
 }
 
+// Waits for something, and tells whether its response was lost.
+class WantedAnswer final : public Answer {
+ public:
+  WantedAnswer(bool is_wanted, const bool& is_there, int& lost)
+      : is_wanted_(is_wanted), is_there_(is_there), lost_(lost) {}
+  Step step() override { return is_there_ ? Step::Whole : Step::Waits; }
+  Response take() override {
+    return {.body = std::string(100'000, 'a'), .on_lost = [&lost = lost_] { ++lost; }};
+  }
+  bool ends_with_client() const override { return is_wanted_; }
+
+ private:
+  const bool is_wanted_;
+  const bool& is_there_;
+  int& lost_;
+};
+
+class HttpLost : public testing::Test {
+ protected:
+  core::Session& ask(bool is_wanted) {
+    is_wanted_ = is_wanted;
+    core::Session& session = http_.open(1, second);
+    const std::string request = get("/a");
+    session.on_bytes({request.data(), request.size()}, second);
+    run();
+    return session;
+  }
+  void run() {
+    while (http_.has_runnable()) http_.run_next(second);
+  }
+
+  bool is_wanted_ = false;
+  bool is_there_ = false;
+  int lost_ = 0;
+  Http http_{
+      {}, [this](const Request&, const access::ClientRights&) {
+        return Http::Handled{"/r", std::make_unique<WantedAnswer>(is_wanted_, is_there_, lost_)};
+      }};
+};
+
+TEST_F(HttpLost, AClientThatClosesItsSideGivesUpWhatItWaitsFor) {
+  core::Session& session = ask(true);
+  session.on_eof(second);
+  EXPECT_TRUE(session.finished());
+  session.on_close(second);
+}
+
+TEST_F(HttpLost, AClientThatClosesItsSideIsAnsweredWhatWasToBeDone) {
+  core::Session& session = ask(false);
+  session.on_eof(second);
+  EXPECT_FALSE(session.finished());
+  session.on_close(second);
+}
+
+TEST_F(HttpLost, AResponseOfWhichNotAllHasLeftIsLost) {
+  is_there_ = true;
+  core::Session& session = ask(true);
+  while (session.output().size() > 1) session.on_written(session.output().size() - 1);
+  EXPECT_EQ(lost_, 0);
+  session.on_close(second);
+  EXPECT_EQ(lost_, 1);
+}
+
+TEST_F(HttpLost, AResponseThatHasLeftIsNotLost) {
+  is_there_ = true;
+  core::Session& session = ask(true);
+  while (!session.output().empty()) session.on_written(session.output().size());
+  session.on_close(second);
+  EXPECT_EQ(lost_, 0);
+}
+
 TEST_F(HttpTest, MeasuresRequestsFromTheirTurnToTheirAnswer) {
   core::Session& session = open();
   send(session, get("/a"), now_);

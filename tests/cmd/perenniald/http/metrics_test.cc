@@ -55,6 +55,7 @@ class MetricsTest : public testing::Test, private MetricSources {
   LatencyHistogram requests_;
   StoreFacts store_;
   ServerFacts server_;
+  ServerLimits limits_;
   std::optional<ClusterFacts> cluster_;
 
  private:
@@ -66,6 +67,7 @@ class MetricsTest : public testing::Test, private MetricSources {
   }
   StoreFacts store() override { return store_; }
   ServerFacts server() override { return server_; }
+  ServerLimits limits() override { return limits_; }
   Times times() override { return {commands_, turns_, requests_}; }
   size_t memory_bytes() override { return 1000; }
   size_t output_bytes() override { return 10; }

@@ -60,6 +60,7 @@ class Port : public testing::Test {
   std::vector<FileRead> files_;  // What a reload reads.
   std::vector<size_t> reads_;    // How many bodies were given to the pool at once.
   size_t lists_ = 0;             // How many lists of ended jobs were read.
+  size_t waiters_max_ = 1'000;
   std::string address_ = "127.0.0.1:4711";
   QueueClients queue_;
   SignIns sign_ins_;
@@ -71,6 +72,7 @@ class Port : public testing::Test {
   LatencyHistogram turns_;
   LatencyHistogram requests_;
   ServerFacts facts_;
+  ServerLimits limits_;
   std::optional<ClusterFacts> cluster_facts_;
 
  private:
@@ -83,6 +85,7 @@ class Port : public testing::Test {
     ProcessFacts process() override;
     StoreFacts store() override;
     ServerFacts server() override { return port_.facts_; }
+    ServerLimits limits() override { return port_.limits_; }
     Times times() override { return {port_.commands_, port_.turns_, port_.requests_}; }
     size_t memory_bytes() override { return 1000; }
     size_t output_bytes() override { return 10; }
@@ -96,6 +99,7 @@ class Port : public testing::Test {
     Nanos now() override { return port_.harness_.now(); }
     bool is_loaded() override { return port_.is_loaded_; }
     ClusterHealth cluster_health() override { return port_.cluster_; }
+    size_t waiters_max() override { return port_.waiters_max_; }
     std::string address_of(ConnId /*conn*/) override { return port_.address_; }
     std::string_view user_of(ConnId conn) override { return core().user_of(conn); }
     size_t output_bytes_of(ConnId conn) override { return core().output_bytes(conn); }

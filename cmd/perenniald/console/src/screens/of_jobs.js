@@ -2,7 +2,6 @@
 
 import '../shared.js';
 
-export {AllEnded} from './all_ended.js';
 export {EndedScreen} from './ended.js';
 export {JobScreen} from './job.js';
 export {Jobs} from './jobs.js';

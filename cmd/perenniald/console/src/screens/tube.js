@@ -9,10 +9,12 @@ import {keeps_ended} from '../ended_jobs.js';
 import {count, jobs as jobs_text, rate, time, visible_line} from '../format.js';
 import {html} from '../html.js';
 import {Badge, Icon} from '../icon.js';
+import {FailedList} from '../failed.js';
 import {JobList} from '../job_list.js';
 import {refresh, use_poll, use_topic} from '../live.js';
 import {Facts, Heading, Oldest, PausedBadge, Problem, TubeLink, age_kind} from '../parts.js';
-import {job_states, tube_href} from '../router.js';
+import {failed_href, job_states, tube_href} from '../router.js';
+import {ask_settings} from '../tube_settings.js';
 import {EndedList} from './ended.js';
 import {ask_pause, resume} from './tubes.js';
 
@@ -26,11 +28,12 @@ export function TubeScreen({name, state, route}) {
   const told = use_topic(`tube:${name}`);
   const shown = useRef(/** @type {Tube|undefined} */ (undefined));
   if (told ?? first) shown.current = told ?? first;
+  const settings_seen = useRef(/** @type {Tube['settings']|undefined} */ (undefined));
   const known = useRef(/** @type {import('../types.js').TubeMay|undefined} */ (undefined));
   known.current = first?.may ?? error?.may ?? known.current;
   const may = known.current;
   const is_gone = told === null || (told === undefined && error?.status === 404);
-  const tube = shown.current;
+  const tube = is_gone && shown.current ? emptied(shown.current) : shown.current;
   const samples = use_samples(told);
   const title = html`<span class="quiet">Tube</span> <bdi class="name">${visible_line(name)}</bdi>`;
   // What may not be seen is not asked for, so what the user may do must be known first.
@@ -39,13 +42,16 @@ export function TubeScreen({name, state, route}) {
   if (!tube) {
     return html`<${Heading} title=${title} />${is_gone
       ? html`<p class="banner">There is no tube of this name now. A tube exists while it has jobs, or clients that use or watch it.</p>
-          ${may?.produce && html`<div class="actions"><button onClick=${() => ask_put(name)}>Put a job…</button></div>`}
+          <div class="actions">${may?.produce && html`<button onClick=${() => ask_put(name)}>Put a job…</button>`}
+            ${may?.manage && html`<button onClick=${() => ask_settings(name)}>Settings…</button>`}</div>
           ${(state === 'ended' || may?.inspect) && html`<h2>Jobs that have ended</h2>${ended()}`}`
       : html`<${Problem} error=${error} />`}`;
   }
-  const settings = tube.settings ?? first?.settings;
-  const states = state && state !== 'ended' ? [/** @type {JobState} */ (state)] : job_states;
-  const matching = (state && state !== 'ended' ? states : job_states.filter((each) => each !== 'reserved')).reduce((sum, each) => sum + tube[each], 0);
+  settings_seen.current = tube.settings ?? first?.settings ?? settings_seen.current;
+  const settings = settings_seen.current;
+  const is_of_state = job_states.some((each) => each === state);
+  const states = is_of_state ? [/** @type {JobState} */ (state)] : job_states;
+  const matching = (is_of_state ? states : job_states.filter((each) => each !== 'reserved')).reduce((sum, each) => sum + tube[each], 0);
   return html`
     <${Heading} title=${title}>
       <${PausedBadge} seconds=${tube.pause_left_seconds} />
@@ -55,6 +61,7 @@ export function TubeScreen({name, state, route}) {
         ${may?.produce && html`<button onClick=${() => ask_put(name)}>Put a job…</button>`}
         ${may?.manage && html`
           ${tube.pause_left_seconds > 0 && html`<button onClick=${() => resume([name])}>Resume</button>`}
+          <button onClick=${() => ask_settings(name)}>Settings…</button>
           <button onClick=${() => ask_pause([name])}>Pause…</button>
           <button onClick=${() => ask_kick(name, tube)}>Kick…</button>`}
       </div>
@@ -74,12 +81,16 @@ export function TubeScreen({name, state, route}) {
     <nav class="tabs" aria-label="Jobs by state">
       <${Tab} name=${name} state="" now=${state} jobs=${job_states.reduce((sum, each) => sum + tube[each], 0)} />
       ${job_states.map((each) => html`<${Tab} key=${each} name=${name} state=${each} now=${state} jobs=${tube[each]} />`)}
+      ${(state === 'failed' || (may?.inspect && tube.buried > 0)) && html`<a href=${failed_href(name)} aria-current=${state === 'failed' ? 'page' : undefined}><${Icon} name="warning" /> Failed</a>`}
       ${(state === 'ended' || (keeps_ended(settings) && may?.inspect)) && html`<a href=${tube_href(name, 'ended')} aria-current=${state === 'ended' ? 'page' : undefined}><${Icon} name="gone" /> Ended</a>`}
     </nav>
     ${state === 'ended' ? ended() : may && !may.inspect ? html`<p class="quiet">No grant of the user shows the jobs of this tube.</p>`
-      : html`<${JobList} key=${state} tube=${name} states=${states} path=${tube_href(name, state)} route=${route} matching=${matching} may=${may} />`}
+      : state === 'failed' ? html`<${FailedList} tube=${name} />` : html`<${JobList} key=${state} tube=${name} states=${states} path=${tube_href(name, state)} route=${route} matching=${matching} may=${may} />`}
     <${TubeChart} name=${name} samples=${samples} />`;
 }
+
+/** A tube that is gone, as it was seen last, has no jobs and nobody who uses it. @param {Tube} tube @returns {Tube} */
+const emptied = (tube) => ({...tube, ready: 0, reserved: 0, delayed: 0, buried: 0, urgent: 0, parked: 0, oldest_ready_seconds: 0, waiting: 0, watching: 0, using: 0});
 
 /** @param {NonNullable<Tube['settings']>} settings @returns {[string, any][]} */
 function setting_facts(settings) {
@@ -92,6 +103,7 @@ function setting_facts(settings) {
   if (settings.keep_seconds) facts.push(['Keeps ended jobs', time(settings.keep_seconds)]);
   if (settings.keep_max) facts.push(['Keeps the last', jobs_text(settings.keep_max)]);
   if (settings.rate) facts.push(['Rate', settings.rate]);
+  if (settings.backoff) facts.push(['Back-off', settings.backoff]);
   return facts;
 }
 

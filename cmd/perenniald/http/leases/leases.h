@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cmd/perenniald/http/leases/lease_places.h"
+#include "cmd/perenniald/http/leases/lease_tokens.h"
+#include "cmd/perenniald/http/leases/reservation.h"
+#include "engine/types/basic.h"
+#include "engine/types/command.h"
+#include "engine/view/engine_view.h"
+
+namespace perennial::http {
+
+// The jobs that are reserved over HTTP. Each has a lease, which its user shows to finish the job,
+// by whatever connection. A lease ends with the reservation: when its time is over, the job is
+// finished, the user is taken away, or the server ends.
+//
+// It decides nothing: a command goes to the client of the queue that holds the job, and that client
+// holds it, or is told NOT_FOUND.
+class Leases {
+ public:
+  // How many leases one call of on_time() looks at whose time may be over.
+  static constexpr size_t ended_at_once = 2'000;
+
+  struct Hooks {
+    std::function<engine::EngineView()> engine;
+    std::function<Nanos()> now;
+  };
+  explicit Leases(Hooks hooks) : hooks_(std::move(hooks)) {}
+
+  LeasePlaces& places() { return places_; }
+  // Requests that wait for jobs. Their answers count them.
+  size_t waiters = 0;
+  const LeaseTokens& tokens() const { return tokens_; }
+
+  // A lease of each of the jobs, in their order. From here on the reservation belongs to this.
+  // REQUIRES: it holds them, and places().take() has made a place for each.
+  std::vector<uint64_t> add(std::unique_ptr<Reservation> reservation,
+                            const std::vector<JobId>& jobs);
+  // Nobody was told of these leases, or nobody may know of them: the jobs are ready at once.
+  void give_back(ConnId reservation);
+
+  struct Lease {
+    ConnId reservation = 0;
+    JobId job = 0;
+    Nanos ends_at = 0;  // Since the epoch.
+  };
+  // Null: it has ended, as far as is known without asking the queue.
+  const Lease* find(uint64_t lease) const;
+  // Sends a command for the job of a lease, which it must name.
+  void call(uint64_t lease, const Command& command, std::string_view body, LeaseCall& call);
+  // The call is about to go.
+  void forget(const LeaseCall& call);
+  // The lease has a new end, since its job was touched. None: it has ended.
+  std::optional<Nanos> renew(uint64_t lease);
+
+  // Once a second, and after answers: forgets what has ended.
+  void on_time();
+  // Ends the leases of jobs that nobody holds by them any more, though their time is not over, as
+  // somebody has flushed the tube. Looks at all of them, so it does nothing twice in a second.
+  void end_lost();
+  void remove_ended();
+  // Of reservations that are there.
+  size_t reservations() const { return reservations_.size(); }
+  size_t count() const { return leases_.size(); }
+
+ private:
+  void on_news(Reservation& reservation);
+  void end(uint64_t lease);
+  // The end of the reservation of a job that a client holds. None: it does not hold it.
+  std::optional<Nanos> end_of(const Lease& lease) const;
+
+  const Hooks hooks_;
+  LeaseTokens tokens_;
+  LeasePlaces places_;
+  uint64_t next_ = 1;
+  std::map<ConnId, std::unique_ptr<Reservation>> reservations_;
+  std::unordered_map<uint64_t, Lease> leases_;
+  std::set<std::pair<Nanos, uint64_t>> ends_;  // Of all leases.
+  // Those without a lease, or whose client the server has ended. They go later: the news comes in
+  // the midst of a call of their client.
+  std::vector<ConnId> ended_;
+  Nanos looked_at_all_ = 0;
+};
+
+}  // namespace perennial::http
