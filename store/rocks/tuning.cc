@@ -115,6 +115,9 @@ rocksdb::DBOptions db_options(const Options& options, std::shared_ptr<rocksdb::L
   db.max_background_jobs = 2;
   // A bound is needed, because file descriptors are limited. RocksDB subtracts ten for other files.
   db.max_open_files = static_cast<int>(options.open_tables_max) + 10;
+  // With that bound RocksDB opens at most 16 tables of a family at the start. The threads for it,
+  // 16 for each family, would take longer than they save.
+  db.max_file_opening_threads = 1;
   db.table_cache_numshardbits = 0;  // Each shard of the cache would round the bound up.
   db.max_manifest_file_size = 64 * mib;
   db.skip_stats_update_on_db_open = true;
