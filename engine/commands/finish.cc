@@ -59,7 +59,7 @@ void run(State& state, Conn& conn, const Release& release) {
   Job* const job = state.jobs.find_reserved(conn, release.id);
   if (job == nullptr) return state.turn.answer(conn.id, Word::NotFound);
   end_run(state, *job, RunEnd::Released);
-  ++state.counters.job_ends.released;
+  state.count(*job, &JobEnds::released);
   job->priority = release.priority.priority.value_or(job->priority);
   const Nanos delay =
       static_cast<Nanos>(release.delay_s) * nanos_per_second + release.delay_rest_ns;

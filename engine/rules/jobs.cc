@@ -35,7 +35,7 @@ Word count_refusal(State& state, PutRefusal why) {
 }
 
 void remove(State& state, Job& job, KeyEnd key_end, const Ending& ending) {
-  if (ending.how != JobEnd::Expired) ++state.counters.job_ends.deleted;
+  if (ending.how != JobEnd::Expired) state.count(job, &JobEnds::deleted);
   const bool is_kept = is_kept_after(state, job);
   const Boxed<TubeSettings>& settings = state.tube_of(job).settings;
   if (!is_kept && settings && keeps_ended(*settings)) ++state.counters.ended_not_kept;
@@ -52,7 +52,7 @@ void remove(State& state, Job& job, KeyEnd key_end, const Ending& ending) {
 
 void bury(State& state, Job& job, bool promised) {
   ++job.buries;
-  ++state.counters.job_ends.buried;
+  state.count(job, &JobEnds::buried);
   state.jobs.bury(job, promised);
 }
 
@@ -63,7 +63,7 @@ void move_to_ready(State& state, Job& job, bool promised) {
 
 void count_kick(State& state, Job& job) {
   ++job.kicks;
-  ++state.counters.job_ends.kicked;
+  state.count(job, &JobEnds::kicked);
   state.jobs.renew(job);
 }
 

@@ -59,7 +59,7 @@ void reserve(State& state, Conn& conn, Job& job) {
   const Nanos now = state.turn.now();
   Tube& tube = state.tube_of(job);
   ++job.reserves;
-  ++state.counters.job_ends.reserved;
+  state.count(job, &JobEnds::reserved);
   if (job.state == JobState::Ready) {
     const Nanos waited = now - static_cast<Nanos>(job.order);
     state.counters.work_times.wait.record_time(waited);

@@ -99,21 +99,6 @@ std::optional<uint32_t> list_along(const State& state, const ListJobs& list, Lis
   return looked_at;
 }
 
-// Whether the job is in the dead tube of another one.
-bool has_died(const State& state, const Job& job) {
-  const JobFields* const fields = state.fields.of(job);
-  return fields != nullptr && !fields->from.empty();
-}
-
-// Whether others let their dead jobs go to this tube. Nobody reserves them, so they come first.
-bool is_dead_tube(const State& state, const Tube& tube) {
-  constexpr size_t looked_at_max = 16;
-  for (size_t place = 0; place < std::min(looked_at_max, tube.ready->size()); ++place) {
-    if (has_died(state, tube.ready->at(place))) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<uint32_t> EngineView::list_jobs(const ListJobs& list, uint32_t scan_max,
@@ -129,7 +114,7 @@ std::optional<uint32_t> EngineView::list_newest_jobs(const ListJobs& list, uint3
 size_t EngineView::failed_places(TubeId number) const {
   if (!state_->tubes.has_number(number)) return 0;
   const Tube& tube = state_->tubes.of(number);
-  return tube.buried->size() + (is_dead_tube(*state_, tube) ? tube.ready->size() : 0);
+  return tube.buried->size() + (holds_dead(*state_, tube) ? tube.ready->size() : 0);
 }
 
 void EngineView::failed_jobs(TubeId number, size_t first, size_t end,

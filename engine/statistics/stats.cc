@@ -93,6 +93,19 @@ JobStats stats_of(const EndedJob& ended, Nanos now) {
   return stats;
 }
 
+bool has_died(const State& state, const Job& job) {
+  const JobFields* const fields = state.fields.of(job);
+  return fields != nullptr && !fields->from.empty();
+}
+
+bool holds_dead(const State& state, const Tube& tube) {
+  constexpr size_t looked_at_max = 16;
+  for (size_t place = 0; place < std::min(looked_at_max, tube.ready->size()); ++place) {
+    if (has_died(state, tube.ready->at(place))) return true;
+  }
+  return false;
+}
+
 TubeStats stats_of(const State& state, const Tube& tube) {
   const Nanos now = state.turn.now();
   TubeStats stats = {
@@ -104,6 +117,7 @@ TubeStats stats_of(const State& state, const Tube& tube) {
                .buried = tube.buried->size()},
       .total_jobs = tube.total_jobs,
       .puts = tube.total_jobs - tube.loaded_jobs,
+      .put_bytes = tube.put_bytes,
       .using_count = tube.using_count,
       .watching_count = tube.watching_count,
       .waiting_count = tube.waiting.size(),
@@ -113,7 +127,9 @@ TubeStats stats_of(const State& state, const Tube& tube) {
       .pause_time_left = tube.paused() ? std::max<Nanos>(tube.pause_until - now, 0) : 0,
       .oldest_ready_age = now - state.jobs.oldest_ready(tube).value_or(now),
       .next_buried_age = tube.buried->empty() ? 0 : now - tube.buried->top().item->created,
-      .timeouts = tube.timeouts};
+      .timeouts = tube.timeouts,
+      .job_ends = tube.job_ends,
+      .holds_dead = holds_dead(state, tube)};
   if (state.limits.has_extensions) {
     stats.more = TubeStats::More{.jobs_parked = tube.parked_count(),
                                  .jobs_duplicate = tube.jobs_duplicate,

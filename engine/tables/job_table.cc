@@ -37,6 +37,7 @@ JobId JobTable::take_stored_id() {
 void JobTable::insert(Tube& tube, Job& job) {
   jobs_.insert(job.id, &job);
   ++tube.total_jobs;
+  tube.put_bytes += job.body_bytes;
   ++total_;
   body_bytes_ += job.body_bytes;
 }
@@ -96,8 +97,14 @@ void JobTable::move(Job& job, JobState to, uint64_t order, bool promised) {
   });
 }
 
+// The place of a buried job is never before its time. A job that ended keeps its place, and comes
+// back to it; a start does not look at jobs that ended, so a sequence that began anew with it would
+// give their places again.
 void JobTable::bury(Job& job, bool promised) {
-  move(job, JobState::Buried, next_bury_order_++, promised);
+  const auto now = static_cast<uint64_t>(std::max<Nanos>(turn_.now(), 0));
+  const uint64_t order = std::max(next_bury_order_, now);
+  pass_bury_order(order);
+  move(job, JobState::Buried, order, promised);
 }
 
 void JobTable::extend(Conn& conn, Job& job, Nanos until) {

@@ -31,6 +31,11 @@ class State {
   std::optional<Nanos> next_deadline(bool go_on) const;
   Tube& tube_of(const Job& job) { return tubes.of(job.tube); }
   const Tube& tube_of(const Job& job) const { return tubes.of(job.tube); }
+  // Counts what happens to the job, for its tube and for all.
+  void count(const Job& job, uint64_t JobEnds::*what) {
+    ++(counters.job_ends.*what);
+    ++(tube_of(job).job_ends.*what);
+  }
 
   const Limits limits;
   Turn turn;

@@ -92,6 +92,8 @@ struct Tube {
 
   uint64_t total_jobs = 0;   // Loaded and put.
   uint64_t loaded_jobs = 0;  // By the start.
+  uint64_t put_bytes = 0;    // Bodies of those that were put.
+  JobEnds job_ends;          // Since the start. A move takes nothing along.
   uint64_t cmd_delete = 0;
   uint64_t cmd_pause_tube = 0;
   uint64_t jobs_duplicate = 0;

@@ -100,6 +100,26 @@ inline constexpr std::string_view oldest_ready_meaning =
     "Seconds since the oldest ready job became ready, also where another one is next or the oldest "
     "is parked; 0 without one.";
 
+// How often jobs were reserved and left since the start. Unlike the counts of commands these count
+// jobs, whichever command, event or time it was.
+struct JobEnds {
+  uint64_t reserved = 0;
+  uint64_t deleted = 0;   // By a client. Jobs that expired are not among them.
+  uint64_t released = 0;  // By release, with or without a delay.
+  uint64_t buried = 0;    // By bury, because the job was dead, or because its body is damaged.
+  uint64_t kicked = 0;
+
+  bool operator==(const JobEnds&) const = default;
+  JobEnds& operator+=(const JobEnds& other) {
+    reserved += other.reserved;
+    deleted += other.deleted;
+    released += other.released;
+    buried += other.buried;
+    kicked += other.kicked;
+    return *this;
+  }
+};
+
 // stats-tube.
 struct TubeStats {
   std::string name;
@@ -108,6 +128,7 @@ struct TubeStats {
   uint64_t total_jobs = 0;
   // Jobs that were put into the tube since the start. A move and a death into it count for neither.
   uint64_t puts = 0;
+  uint64_t put_bytes = 0;  // The bodies of those.
   uint64_t using_count = 0;
   uint64_t watching_count = 0;
   uint64_t waiting_count = 0;
@@ -123,6 +144,9 @@ struct TubeStats {
   // The time since the job was put that was buried first; 0 if there is none.
   Nanos next_buried_age = 0;
   uint64_t timeouts = 0;  // Reservations whose time was over.
+  JobEnds job_ends = {};
+  // Whether it has ready jobs that are dead in other tubes. Nobody is expected to reserve them.
+  bool holds_dead = false;
   // What extensions add to the document. Without a value it is beanstalkd's.
   struct More {
     uint64_t jobs_parked = 0;
@@ -148,18 +172,6 @@ class CommandCounts {
 
  private:
   std::array<uint64_t, commands_count> counts_ = {};
-};
-
-// How often jobs were reserved and left since the start. Unlike the counts of commands these count
-// jobs, whichever command, event or time it was.
-struct JobEnds {
-  uint64_t reserved = 0;
-  uint64_t deleted = 0;   // By a client. Jobs that expired are not among them.
-  uint64_t released = 0;  // By release, with or without a delay.
-  uint64_t buried = 0;    // By bury, because the job was dead, or because its body is damaged.
-  uint64_t kicked = 0;
-
-  bool operator==(const JobEnds&) const = default;
 };
 
 // What ended a reservation.

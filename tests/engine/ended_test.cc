@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,16 +28,16 @@ class EndedJobs : public testing::Test {
   }
   void apply(Event event) {
     output_.clear();
-    engine_.apply({.now = now_,
-                   .conn = client,
-                   .accepts_puts = accepts_,
-                   .keeps_ended = keeps_,
-                   .event = std::move(event),
-                   .user = "ann"},
-                  output_);
+    engine_->apply({.now = now_,
+                    .conn = client,
+                    .accepts_puts = accepts_,
+                    .keeps_ended = keeps_,
+                    .event = std::move(event),
+                    .user = "ann"},
+                   output_);
     for (const Transition& transition : output_.transitions) fold(folded_, transition);
-    engine_.check();
-    EXPECT_EQ(engine_.image(), folded_);
+    engine_->check();
+    EXPECT_EQ(engine_->image(), folded_);
   }
   void set(SetTube command) { apply(Command{std::move(command)}); }
   template <typename T>
@@ -70,10 +71,26 @@ class EndedJobs : public testing::Test {
     EXPECT_TRUE(inserted != nullptr && inserted->word == Word::Inserted);
     return inserted != nullptr ? inserted->number : 0;
   }
-  EndedSpan span() const { return engine_.view().ended_span("default"); }
-  JobStats stats(JobId id) const { return engine_.view().job_statistics(id).value(); }
+  // A start from what the store has.
+  void restart() {
+    engine_ = std::make_unique<Engine>(Limits{});
+    for (const auto& [id, name] : folded_.tubes) EXPECT_TRUE(engine_->restore_tube(id, name).ok());
+    for (const auto& [id, row] : folded_.jobs) EXPECT_TRUE(engine_->restore_job(row, now_).ok());
+    for (const auto& [tube, settings] : folded_.settings) {
+      EXPECT_TRUE(engine_->restore_settings({.tube = tube, .settings = settings}).ok());
+    }
+    for (const auto& [tube, ended] : folded_.ended) {
+      EXPECT_TRUE(engine_->restore_ended(tube, ended).ok());
+    }
+    output_.clear();
+    EXPECT_TRUE(engine_->finish_restore(folded_.id_limit, now_, output_).ok());
+    for (const Transition& transition : output_.transitions) fold(folded_, transition);
+    apply(Opened{});
+  }
+  EndedSpan span() const { return engine_->view().ended_span("default"); }
+  JobStats stats(JobId id) const { return engine_->view().job_statistics(id).value(); }
 
-  Engine engine_{Limits{}};
+  std::unique_ptr<Engine> engine_ = std::make_unique<Engine>(Limits{});
   Output output_;
   Image folded_;
   Nanos now_ = start;
@@ -138,7 +155,7 @@ TEST_F(EndedJobs, AreThoseThatExpire) {
   EXPECT_EQ(ended[0].job->how, JobEnd::Expired);
   EXPECT_EQ(ended[0].job->user, "");
   EXPECT_GT(stats(restored(*ended[0].job)).more->restored, 0u);
-  EXPECT_EQ(engine_.view().state_counts().ready, 1u) << "it does not expire again";
+  EXPECT_EQ(engine_->view().state_counts().ready, 1u) << "it does not expire again";
 }
 
 // A release is answered when the disk has it, also where the time of the job has come meanwhile.
@@ -166,12 +183,12 @@ TEST_F(EndedJobs, AreNoneWithoutTheSetting) {
   set({.tube = "default", .keep_max = {true, CountOption{1}}});
   put();
   EXPECT_EQ(end(2).place, 1u);
-  EXPECT_EQ(engine_.view().ended_not_kept(), 0u) << "the tube kept none when the first one ended";
+  EXPECT_EQ(engine_->view().ended_not_kept(), 0u) << "the tube kept none when the first one ended";
   keeps_ = false;
   put();
   apply(Command{Delete{3}});
   EXPECT_TRUE(transitions<JobEnded>().empty()) << "not while the disk is short";
-  EXPECT_EQ(engine_.view().ended_not_kept(), 1u);
+  EXPECT_EQ(engine_->view().ended_not_kept(), 1u);
 }
 
 TEST_F(EndedJobs, KeepTheirNotesUntilTheyAreGone) {
@@ -297,6 +314,31 @@ TEST_F(EndedJobs, AreBuriedWhereTheyWere) {
     for (const JobMoved& moved : transitions<JobMoved>()) kicked.push_back(ids.at(moved.id));
   }
   EXPECT_EQ(kicked, (std::vector<JobId>{3, 1, 4, 2}));
+}
+
+// A start looks at no ended job, and here no other one says how far the sequence was.
+TEST_F(EndedJobs, AreBuriedBeforeThoseOfALaterStart) {
+  const auto bury_one = [this] {
+    const JobId id = put();
+    apply(Command{ReserveJob{id}});
+    apply(Command{Bury{id, PriorityOrKeep()}});
+    return id;
+  };
+  bury_one();
+  const JobId second = bury_one();
+  const EndedJob first = end(1);
+  const EndedJob next = end(second);
+  now_ += nanos_per_second;
+  restart();
+  const JobId later = bury_one();
+  const JobId next_again = restored(next);
+  const JobId first_again = restored(first);
+  std::vector<JobId> kicked;
+  for (int i = 0; i < 3; ++i) {
+    apply(Command{Kick{1}});
+    for (const JobMoved& moved : transitions<JobMoved>()) kicked.push_back(moved.id);
+  }
+  EXPECT_EQ(kicked, (std::vector<JobId>{first_again, next_again, later}));
 }
 
 TEST_F(EndedJobs, AreRefusedAsAPutIs) {

@@ -184,8 +184,9 @@ TEST_F(Times, JobsAreCountedAsTheyLeave) {
   apply(producer, Command{Kick{10}});
   apply(producer, Command{KickJob{3}});
   apply(producer, Command{FlushTube{"default", StateSet{JobState::Ready}}});
-  EXPECT_EQ(engine_.view().statistics().job_ends,
-            (JobEnds{.reserved = 5, .deleted = 5, .released = 1, .buried = 1, .kicked = 2}));
+  const JobEnds counted = {.reserved = 5, .deleted = 5, .released = 1, .buried = 1, .kicked = 2};
+  EXPECT_EQ(engine_.view().statistics().job_ends, counted);
+  EXPECT_EQ(engine_.view().tube_statistics(0)->job_ends, counted);
   EXPECT_EQ(engine_.view().job_count(), 1u);
 }
 

@@ -990,7 +990,8 @@ void ModelEngine::bury(Job& job) {
   leaves(job);
   ++job.row.buries;
   job.row.state = JobState::Buried;
-  job.row.order = next_bury_++;
+  job.row.order = std::max(next_bury_, static_cast<uint64_t>(now_));
+  next_bury_ = job.row.order + 1;
   job.holder = 0;
 }
 

@@ -282,11 +282,16 @@ void Checker::contradict(std::string what) {
 }
 
 void Checker::contradict(const Job& job, std::string_view what) {
-  std::string text = fmt::format("job {} (id {}) {}\n  believed:", job.serial, job.id, what);
+  contradict(fmt::format("job {} (id {}) {}\n  believed: {}", job.serial, job.id, what, told(job)));
+}
+
+// What may be true of the job, and all that was seen of it.
+std::string Checker::told(const Job& job) {
+  std::string text;
   for (const PossibleState& candidate : job.possible.candidates())
-    text += " " + describe(candidate);
+    text += (text.empty() ? "" : " ") + describe(candidate);
   for (const std::string& line : job.story) text += "\n  " + line;
-  contradict(std::move(text));
+  return text;
 }
 
 }  // namespace perennial::simulation

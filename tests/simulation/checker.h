@@ -164,6 +164,7 @@ class Checker {
   void note(Job& job, std::string line);
   void contradict(std::string what);
   void contradict(const Job& job, std::string_view what);
+  static std::string told(const Job& job);
 
   const bool answers_are_durable_;
   std::string problem_;

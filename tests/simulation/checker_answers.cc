@@ -286,8 +286,8 @@ void Checker::check_order(Job& first, JobState state) {
       });
     });
     if (surely_before)
-      return contradict(other, fmt::format("should come before job {} (id {}): {}", first.serial,
-                                           first.id, describe(first_candidates[0])));
+      return contradict(other, fmt::format("should come before job {} (id {}): {}\nIt:",
+                                           first.serial, first.id, told(first)));
   }
 }
 

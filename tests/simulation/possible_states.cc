@@ -170,8 +170,7 @@ struct Apply {
     job.id = 0;
     job.made = op.id;
     job.made_before = never;
-    if (job.state == JobState::Buried) return bury_at_end();
-    job.before = job.state;
+    job.before = job.state;  // A buried one is in its old place, as `buried` says.
   }
 
   Outcome operator()(const Put& put) const {
