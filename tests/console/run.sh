@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/console/run.sh FOLDER [FILE...]: installs the modules of the tests into the folder, once for each lock file, and runs
-# all tests, or those of these files. Screenshots go to FOLDER/screenshots.
+# tests/console/run.sh FOLDER [--install | FILE...]: installs the modules of the tests into the folder, once for each lock
+# file, and runs all tests, or those of these files, or none. Screenshots go to FOLDER/screenshots.
 #
 # CONSOLE_ASSETS is the folder of the built console, and support.mjs names the other variables.
 set -eu
@@ -15,7 +15,8 @@ if ! cmp -s "$here/package-lock.json" installed-lock.json; then
   npm ci --omit=optional --ignore-scripts --no-audit --no-fund </dev/null
   cp package-lock.json installed-lock.json
 fi
-rm -rf screenshots
+[ "${1:-}" != --install ] || exit 0
+[ $# -gt 0 ] || rm -rf screenshots
 export CONSOLE_MODULES="$folder" CONSOLE_OUTPUT="$folder/screenshots"
 cd "$here"
 [ $# -gt 0 ] || set -- *.test.mjs

@@ -19,6 +19,7 @@
 #include "tests/store/child.h"
 #include "tests/store/temp_dir.h"
 #include "tests/support/fault_fs.h"
+#include "tests/support/long_form.h"
 #include "tests/support/seed.h"
 
 // A migration that is killed or meets a full disk at any of its file calls, and is run again, gives
@@ -117,7 +118,8 @@ class MigrationFault : public testing::TestWithParam<FaultCase> {
   }
 
   // Each run of the test has calls of its own: the seed says with which one it begins.
-  void run_all(uint64_t step, const std::function<void(FaultFs&, uint64_t n)>& plan) {
+  void run_all(uint64_t usual_step, const std::function<void(FaultFs&, uint64_t n)>& plan) {
+    const uint64_t step = support::by_form<uint64_t>(usual_step, 1);
     bool fired = true;
     uint64_t calls = support::seed() % step;
     for (; fired; calls += step) {

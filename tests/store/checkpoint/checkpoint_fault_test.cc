@@ -19,6 +19,7 @@
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
 #include "tests/support/fault_fs.h"
+#include "tests/support/long_form.h"
 #include "tests/support/seed.h"
 
 // Stops a checkpoint, a restore and a removal at each of their file calls, by a kill or by an
@@ -186,7 +187,8 @@ class CheckpointFault : public testing::TestWithParam<Work> {
 
   // Makes a run for each `step`-th call, until a run ends before its fault. Each run of the test
   // has calls of its own: the seed says with which one it begins.
-  void run_all(uint64_t step, const std::function<void(FaultFs&, uint64_t n)>& plan) {
+  void run_all(uint64_t usual_step, const std::function<void(FaultFs&, uint64_t n)>& plan) {
+    const uint64_t step = support::by_form<uint64_t>(usual_step, 1);
     bool fired = true;
     uint64_t calls = support::seed() % step;
     for (; fired; calls += step) {

@@ -15,6 +15,7 @@
 #include "tests/store/salvage/damaged_dir.h"
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
+#include "tests/support/long_form.h"
 #include "tests/support/seed.h"
 
 // P11: what a checkpoint has of the rows and bodies that cannot be read is not lost. The load has
@@ -47,7 +48,7 @@ class TableDamagedBesideACheckpoint : public testing::TestWithParam<DamageCase> 
 // Nothing has changed since the checkpoint, so nothing is lost, whichever table is damaged.
 TEST_P(TableDamagedBesideACheckpoint, CostsNothing) {
   const TempDir dir;
-  make_dir_to_damage(dir.data_dir());
+  copy_dir_to_damage(dir.data_dir());
   CheckpointPlan plan = {.dir = dir.path(), .name = checkpoint_name(checkpoint_time)};
   {
     auto store = Store::open({.data_dir = dir.data_dir()});
@@ -104,7 +105,7 @@ TEST(CopiedRows, AreRightAboutWhatTheySayIsCertain) {
   uint64_t copied = 0;
   uint64_t lost_without = 0;
   uint64_t lost_with = 0;
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < support::by_form(6, 60); ++round) {
     CheckpointMaker maker(random());
     maker.write(60, true, 30);
     ASSERT_TRUE(maker.make().ok());

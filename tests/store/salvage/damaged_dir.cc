@@ -155,6 +155,12 @@ void make_dir_to_damage(const std::string& path, JobId ended_jobs) {
             .ok());
 }
 
+void copy_dir_to_damage(const std::string& path) {
+  static const TempDir made;
+  if (!fs::exists(made.data_dir())) make_dir_to_damage(made.data_dir());
+  fs::copy(made.data_dir(), path, fs::copy_options::recursive);
+}
+
 std::string table_of(const std::string& path, Family family) {
   return largest_table(path + "/db", family);
 }

@@ -16,8 +16,10 @@ inline constexpr JobId damaged_dir_jobs = 4000;
 inline constexpr uint64_t rows_of_block_max = 400;
 
 // Makes a directory with jobs in all states, tubes, settings, keys and notes, in tables of several
-// blocks.
+// blocks. Each is a database of its own.
 void make_dir_to_damage(const std::string& path, JobId ended_jobs = 0);
+// Copies one that is made once for the whole test program: all copies are the same database.
+void copy_dir_to_damage(const std::string& path);
 
 enum class Part : uint8_t {
   DataBlock,

@@ -111,7 +111,7 @@ TEST(DamagedLog, ThatIsThereTwiceIsReadOnce) {
   }
 }
 
-// Adds nine jobs after those of make_dir_to_damage(), which only the log has.
+// Adds nine jobs after those of copy_dir_to_damage(), which only the log has.
 void write_to_log(const TempDir& dir) {
   auto store = Store::open({.data_dir = dir.data_dir()});
   ASSERT_TRUE(store.ok());
@@ -132,7 +132,7 @@ void write_to_log(const TempDir& dir) {
 // Without that row nobody can say whether the log is whole, but that it is damaged.
 TEST(DamagedLog, IsNoticedWithoutATableOfMeta) {
   const TempDir dir;
-  make_dir_to_damage(dir.data_dir());
+  copy_dir_to_damage(dir.data_dir());
   write_to_log(dir);
   for (int tables = 0; tables < 2; ++tables) {  // The start has written another one.
     damage_table(dir.data_dir(), {.family = Family::Meta, .part = Part::Missing});
@@ -200,7 +200,7 @@ TEST(DamagedLog, IsNoticedBesideADamagedTableOfMeta) {
   for (const bool is_log_damaged : {false, true}) {
     SCOPED_TRACE(is_log_damaged);
     const TempDir dir;
-    make_dir_to_damage(dir.data_dir());
+    copy_dir_to_damage(dir.data_dir());
     write_to_log(dir);
     damage_table(dir.data_dir(), {.family = Family::Meta, .part = Part::LastBlock});
     if (is_log_damaged) flip_byte(largest_log(dir.data_dir()), 3 * body_bytes);

@@ -23,7 +23,7 @@ using Outcome = BlockAttempt::Outcome;
 class DataBlockOf : public testing::TestWithParam<Family> {
  protected:
   DataBlockOf() {
-    make_dir_to_damage(dir_.data_dir());
+    copy_dir_to_damage(dir_.data_dir());
     const std::string path = largest_table(dir_.data_dir() + "/db", GetParam());
     table_ = content_of(path);
     layout_ = layout_of(path);

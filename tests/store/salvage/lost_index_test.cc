@@ -20,6 +20,7 @@
 #include "tests/store/salvage/damaged_dir.h"
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
+#include "tests/support/long_form.h"
 #include "tests/support/seed.h"
 
 // Tables whose index, footer or properties are lost, so that they are read block by block. One
@@ -59,7 +60,7 @@ void flip_behind_data(const std::string& table, const TableLayout& layout) {
 
 class LostIndex : public testing::Test {
  protected:
-  LostIndex() { make_dir_to_damage(data()); }
+  LostIndex() { copy_dir_to_damage(data()); }
 
   std::string data() const { return dir_.data_dir(); }
   std::string table_of(Family family) const { return largest_table(data() + "/db", family); }
@@ -69,7 +70,7 @@ class LostIndex : public testing::Test {
 
 // Passes over the data, the only part whose damage costs something. Each run has bytes of its own.
 TEST_F(LostIndex, CostsNothingWhateverByteBehindTheDataIsDamaged) {
-  constexpr uint64_t step = 31;
+  const uint64_t step = support::by_form(61, 7);
   std::mt19937_64 random(support::seed());
   const Image before = salvage(data()).image;
   const std::string table = table_of(Family::Ready);
@@ -406,7 +407,7 @@ std::vector<TableBlock> damage_randomly(const std::string& table, std::mt19937_6
 
 TEST(LostIndexOfARandomHistory, CostsOnlyWhatIsInDamagedBlocks) {
   std::mt19937_64 random(support::seed());
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < support::by_form(6, 60); ++round) {
     const TempDir dir;
     const Image before = write_random_history(dir.data_dir(), random());
     constexpr std::array families = {Family::Bodies, Family::Ready, Family::Reserved,

@@ -17,6 +17,7 @@
 #include "tests/store/salvage/damaged_dir.h"
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
+#include "tests/support/long_form.h"
 #include "tests/support/seed.h"
 
 // P11: damage costs what is damaged. One part of one table of each family is damaged.
@@ -25,13 +26,21 @@ namespace {
 
 class TableDamaged : public testing::TestWithParam<DamageCase> {
  protected:
-  TableDamaged() {
-    make_dir_to_damage(dir_.data_dir());
-    const auto reader = Reader::open({.path = dir_.data_dir()});
+  TableDamaged() { copy_dir_to_damage(dir_.data_dir()); }
+
+  static Image whole_image() {
+    const TempDir dir;
+    copy_dir_to_damage(dir.data_dir());
+    const auto reader = Reader::open({.path = dir.data_dir()});
     EXPECT_TRUE(reader.ok());
     const Result<Image> image = read_image(**reader);
     EXPECT_TRUE(image.ok());
-    before_ = *image;
+    return *image;
+  }
+  // Of all copies.
+  static const Image& before() {
+    static const Image image = whole_image();
+    return image;
   }
 
   bool is_state() const {
@@ -50,8 +59,9 @@ class TableDamaged : public testing::TestWithParam<DamageCase> {
   }
 
   const TempDir dir_;
-  Image before_;
 };
+
+using TableMissing = TableDamaged;
 
 std::string name_of_tube(const Image& image, const JobRow& row) {
   const auto tube = image.tubes.find(row.tube);
@@ -68,7 +78,7 @@ TEST_P(TableDamaged, CostsTheRowsInWhatIsDamaged) {
   const Salvaged& account = *(*reader)->salvaged();
 
   std::set<JobId> lost;
-  for (const auto& [id, row] : before_.jobs) {
+  for (const auto& [id, row] : before().jobs) {
     const auto again = found->jobs.find(id);
     if (again == found->jobs.end()) {
       lost.insert(id);
@@ -77,17 +87,17 @@ TEST_P(TableDamaged, CostsTheRowsInWhatIsDamaged) {
     }
     EXPECT_EQ(again->second, row) << id;
     const std::string name = name_of_tube(*found, row);
-    if (name != name_of_tube(before_, row)) {
+    if (name != name_of_tube(before(), row)) {
       EXPECT_EQ(GetParam().family, Family::Meta) << id;
       EXPECT_EQ(name, fmt::format("tube-{}", row.tube));
     }
   }
-  EXPECT_LE(found->jobs.size(), before_.jobs.size());
+  EXPECT_LE(found->jobs.size(), before().jobs.size());
   const std::set<JobId> named(account.rows_lost.ids.begin(), account.rows_lost.ids.end());
   EXPECT_EQ(lost, named);
   EXPECT_EQ(account.uncertain.count, 0U);
   if (is_behind_data()) {
-    EXPECT_EQ(*found, before_);
+    EXPECT_EQ(*found, before());
     EXPECT_EQ(account.lost_jobs(), 0U);
   }
   if (GetParam().part == Part::Cut && is_state()) {  // About half of the jobs were cut off.
@@ -103,7 +113,7 @@ TEST_P(TableDamaged, CostsTheRowsInWhatIsDamaged) {
     EXPECT_TRUE(lost.empty());
   }
   if (GetParam().family != Family::Meta && lost.empty()) {
-    EXPECT_EQ(found->keys, before_.keys);
+    EXPECT_EQ(found->keys, before().keys);
   }
   EXPECT_EQ(state_of(dir_.data_dir()), state);  // It has changed nothing.
 
@@ -155,8 +165,7 @@ TEST_P(TableDamaged, CostsTheNotesInWhatIsDamaged) {
 
 // A table of another database with the same name and the same number costs what it would cost if
 // the table were missing.
-TEST_P(TableDamaged, ByAnotherTableIsAsIfItWereMissing) {
-  if (GetParam().part != Part::Missing) return;
+TEST_P(TableMissing, IsAsIfAnotherWereInItsPlace) {
   const std::string table = table_of(dir_.data_dir(), GetParam().family);
   const std::string other = dir_.path() + "/other";
   make_dir_to_damage(other);
@@ -207,10 +216,18 @@ std::string case_name(const testing::TestParamInfo<DamageCase>& one) {
 
 INSTANTIATE_TEST_SUITE_P(Salvage, TableDamaged, testing::ValuesIn(all_damages()), case_name);
 
+std::vector<DamageCase> all_missing() {
+  std::vector<DamageCase> out = all_damages();
+  std::erase_if(out, [](const DamageCase& damage) { return damage.part != Part::Missing; });
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Salvage, TableMissing, testing::ValuesIn(all_missing()), case_name);
+
 // A whole table of another family, or of the same number of rows, is no part of this one.
 TEST(Salvage, ATableInThePlaceOfAnotherIsNotRead) {
   const TempDir dir;
-  make_dir_to_damage(dir.data_dir());
+  copy_dir_to_damage(dir.data_dir());
   const auto whole = Reader::open({.path = dir.data_dir()});
   ASSERT_TRUE(whole.ok());
   const Result<Image> before = read_image(**whole);
@@ -299,7 +316,7 @@ INSTANTIATE_TEST_SUITE_P(Salvage, EndedTableDamaged,
 
 TEST(Salvage, OfAWholeDirectoryIsWhole) {
   const TempDir dir;
-  make_dir_to_damage(dir.data_dir());
+  copy_dir_to_damage(dir.data_dir());
   const auto whole = Reader::open({.path = dir.data_dir()});
   const auto salvaged = Reader::open({.path = dir.data_dir(), .salvage = true});
   ASSERT_TRUE(whole.ok() && salvaged.ok());
@@ -341,7 +358,7 @@ std::vector<std::string> tables_in(const std::string& path) {
 // Whatever is damaged: a job is as it was, or it is named as lost, or as uncertain.
 TEST(Salvage, OfARandomHistoryIsRightAboutWhatItSaysIsCertain) {
   std::mt19937_64 random(support::seed());
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < support::by_form(4, 40); ++round) {
     const TempDir dir;
     const Image before = write_history(dir.data_dir(), random());
     const std::vector<std::string> tables = tables_in(dir.data_dir());

@@ -34,7 +34,7 @@ using store::Part;
 class DamagedDirectory : public testing::TestWithParam<DamageCase> {
  protected:
   DamagedDirectory() {
-    store::make_dir_to_damage(data());
+    store::copy_dir_to_damage(data());
     store::damage_table(data(), GetParam());
   }
 
