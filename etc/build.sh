@@ -5,7 +5,7 @@
 build_packages=(
   g++ cmake ninja-build pkg-config
   librocksdb-dev libuv1-dev liburing-dev libyaml-cpp-dev libcli11-dev libfmt-dev libspdlog-dev libabsl-dev
-  libboost-dev libjemalloc-dev libssl-dev liblz4-dev libxxhash-dev libsystemd-dev nlohmann-json3-dev libutfcpp-dev libncurses-dev
+  libboost-dev libjemalloc-dev libssl-dev liblz4-dev zlib1g-dev libxxhash-dev libsystemd-dev nlohmann-json3-dev libutfcpp-dev libncurses-dev
   libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler libarchive-dev libcurl4-openssl-dev # The cluster.
   esbuild npm # The console.
 )

@@ -4,7 +4,9 @@
 Each name with a number is about that threat: etc/docs/http.md.
 """
 
+import gzip
 import json
+import os
 import re
 import signal
 import socket
@@ -153,6 +155,56 @@ class Measured(Samples):
     settings = """metrics_tube_histograms: [orders, "mail-*"]
 metrics_tube_groups: {{"mail-*": mail}}
 """
+
+    def test_long_texts_come_in_gzip_to_those_who_take_it(self):
+        for path in ("/metrics", "/api/v1/openapi.json"):
+            plain = self.exchange(path)
+            self.assertNotIn("content-encoding", plain[1])
+            packed = self.exchange(path, **{"Accept-Encoding": "br, gzip;q=0.8"})
+            self.assertEqual(packed[1]["content-encoding"], "gzip")
+            self.assertLess(len(packed[2]) * 4, len(plain[2]))
+            text = gzip.decompress(packed[2])
+            self.assertEqual(text.splitlines()[0], plain[2].splitlines()[0])
+            if path != "/metrics":
+                self.assertEqual(text, plain[2])
+            # A HEAD is about the plain text, whose length it says.
+            self.assertEqual(self.exchange(path, "HEAD", **{"Accept-Encoding": "gzip"})[2], b"")
+        self.assertNotIn("content-encoding", self.exchange("/livez", **{"Accept-Encoding": "gzip"})[1])
+
+    def test_the_history_survives_a_stop_and_is_no_matter_when_it_is_damaged(self):
+        file = os.path.join(self.folder, "data", "db", "history.json")
+
+        def ready():
+            history = json.loads(self.ask("/api/v1/history?span=7200")[1])
+            return history["series"]["ready"]
+        self.speak(b"put 0 0 60 1\r\na\r\n")
+        end = time.monotonic() + 40
+        while not ready() and time.monotonic() < end:
+            time.sleep(0.2)
+        before = ready()
+        self.assertEqual(set(before), {1})
+        self.stop()
+        self.start()
+        end = time.monotonic() + 10
+        while not ready() and time.monotonic() < end:
+            time.sleep(0.1)
+        self.assertEqual(ready()[:len(before)], before)
+        # A kill leaves what the last stop wrote.
+        self.kill()
+        with open(file, "r+b") as damaged:
+            damaged.truncate(os.path.getsize(file) // 2)
+        self.start()
+        end = time.monotonic() + 10
+        while "at=history.unreadable" not in self.text_of_log() and time.monotonic() < end:
+            time.sleep(0.1)
+        self.assertIn("at=history.unreadable", self.text_of_log())
+        self.assertEqual(self.speak(b"peek-ready\r\n"), b"FOUND 1 1\r\na\r\n")
+        # It cannot be written: there is a folder in its place.
+        os.remove(file)
+        os.makedirs(os.path.join(file, "in the way"))
+        self.stop()
+        self.assertIn("at=history.save ", self.text_of_log())
+        self.start()
 
     def test_a_tube_and_a_group_have_histograms(self):
         self.speak(b"".join(b"use %s\r\nput 0 0 60 1\r\na\r\n" % name

@@ -78,6 +78,7 @@ struct ServerLimits {
   uint64_t connections_max = 0;
   uint64_t jobs_max = 0;
   uint64_t tubes_max = 0;
+  uint64_t keys_max = 0;
   uint64_t memory_bytes_max = 0;
   uint64_t disk_low_water_bytes = 0;  // Puts are refused when less space than this is free.
 };

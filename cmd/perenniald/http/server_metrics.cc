@@ -46,6 +46,8 @@ void add_jobs(MetricsWriter& out, const EngineStats& stats, const TubeCollector&
              stats.jobs_dead);
   out.single("perennial_jobs_expired", MetricType::Counter, "",
              "Jobs that nobody reserved in time.", stats.jobs_expired);
+  out.single("perennial_keys", MetricType::Gauge, "",
+             "Keys of jobs that keep another job with the same key from being put.", stats.keys);
   out.single("perennial_jobs_parked", MetricType::Gauge, "",
              "Ready jobs that wait for their concurrency key.", stats.jobs_parked);
   out.single("perennial_jobs_reserved", MetricType::Counter, "", "Reservations of jobs.",
@@ -167,6 +169,8 @@ void add_limits(MetricsWriter& out, const ServerLimits& limits) {
              "The limit of all jobs of perennial_jobs together; 0: none.", limits.jobs_max);
   out.single("perennial_tubes_max", MetricType::Gauge, "", "The limit of perennial_tubes; 0: none.",
              limits.tubes_max);
+  out.single("perennial_keys_max", MetricType::Gauge, "", "The limit of perennial_keys; 0: none.",
+             limits.keys_max);
   out.single("perennial_memory_max_bytes", MetricType::Gauge, "bytes",
              "The limit of perennial_memory_bytes; 0: none.", limits.memory_bytes_max);
 }

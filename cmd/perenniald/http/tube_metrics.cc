@@ -29,6 +29,29 @@ constexpr TubeFamily tube_families[] = {
      [](const TubeStats& t) { return static_cast<double>(t.puts); }},
     {"perennial_tube_deletes", MetricType::Counter, "", "Jobs that were deleted from the tube.",
      [](const TubeStats& t) { return static_cast<double>(t.cmd_delete); }},
+    {"perennial_tube_put_bytes", MetricType::Counter, "bytes",
+     "Bodies of jobs that were put into the tube since the start.",
+     [](const TubeStats& t) { return static_cast<double>(t.put_bytes); }},
+    {"perennial_tube_reserves", MetricType::Counter, "", "Jobs of the tube that were reserved.",
+     [](const TubeStats& t) { return static_cast<double>(t.job_ends.reserved); }},
+    {"perennial_tube_releases", MetricType::Counter, "",
+     "Jobs of the tube that were released, with or without a delay.",
+     [](const TubeStats& t) { return static_cast<double>(t.job_ends.released); }},
+    {"perennial_tube_buries", MetricType::Counter, "",
+     "Jobs of the tube that were buried: by a worker, because they were dead, or because their "
+     "bodies are damaged.",
+     [](const TubeStats& t) { return static_cast<double>(t.job_ends.buried); }},
+    {"perennial_tube_kicks", MetricType::Counter, "", "Jobs of the tube that were kicked.",
+     [](const TubeStats& t) { return static_cast<double>(t.job_ends.kicked); }},
+    {"perennial_tube_dead", MetricType::Counter, "",
+     "Jobs that died in the tube: all their tries had failed.",
+     [](const TubeStats& t) { return static_cast<double>(t.more ? t.more->jobs_dead : 0); }},
+    {"perennial_tube_expired", MetricType::Counter, "",
+     "Jobs that were removed from the tube because their time was over.",
+     [](const TubeStats& t) { return static_cast<double>(t.more ? t.more->jobs_expired : 0); }},
+    {"perennial_tube_holds_dead", MetricType::Gauge, "",
+     "1 where ready jobs are dead ones of other tubes, for which no worker is expected, else 0.",
+     [](const TubeStats& t) { return static_cast<double>(t.holds_dead); }},
     {"perennial_tube_timeouts", MetricType::Counter, "", "Reservations whose time was over.",
      [](const TubeStats& t) { return static_cast<double>(t.timeouts); }},
     {"perennial_tube_watching", MetricType::Gauge, "", "Connections that watch the tube.",
@@ -128,6 +151,12 @@ void TubeCollector::add_to_sum(const std::string& name, const TubeStats& tube) {
   sum.waiting_count += tube.waiting_count;
   sum.cmd_delete += tube.cmd_delete;
   sum.timeouts += tube.timeouts;
+  sum.put_bytes += tube.put_bytes;
+  sum.job_ends += tube.job_ends;
+  if (tube.more && !sum.more) sum.more = TubeStats::More();
+  if (tube.more) sum.more->jobs_dead += tube.more->jobs_dead;
+  if (tube.more) sum.more->jobs_expired += tube.more->jobs_expired;
+  sum.holds_dead |= tube.holds_dead;
   sum.oldest_ready_age = std::max(sum.oldest_ready_age, tube.oldest_ready_age);
   sum.pause_time_left = std::max(sum.pause_time_left, tube.pause_time_left);
 }

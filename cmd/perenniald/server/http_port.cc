@@ -75,6 +75,7 @@ HttpPort::HttpPort(Host& host, const Parts& parts)
            },
            .now = [this] { return now(); }}),
       sign_ins_(parts.core.gate(), [this] { return now(); }),
+      history_file_(parts.loop, parts.config.data_dir),
       api_(*this),
       routes_(*this, api_, http_hosts(parts.config)),
       http_(limits_of(parts.config, parts.connections),
@@ -124,7 +125,15 @@ void HttpPort::on_second(bool has_engine) {
   http_.on_time(now());
   if (!has_engine) return;
   parts_.core.on_timer(now());  // What is read is as old as the engine's last input.
+  if (!std::exchange(has_history_, true)) {
+    if (const auto saved = history_file_.read()) api_.restore_history(*saved);
+  }
   api_.on_time();
+  if (history_file_.is_due(now())) history_file_.save(api_.saved_history());
+}
+
+void HttpPort::save_history() {
+  if (has_history_) history_file_.save_now(api_.saved_history());
 }
 
 void HttpPort::audit(const access::AuditEvent& event) {
@@ -193,6 +202,7 @@ http::ServerLimits HttpPort::limits() {
   return {.connections_max = host_.connections_max(),
           .jobs_max = config.jobs_max,
           .tubes_max = config.tubes_max,
+          .keys_max = config.keys_max,
           .memory_bytes_max = config.memory_bytes_max,
           .disk_low_water_bytes = store == nullptr ? 0 : store->options().low_water_bytes};
 }

@@ -22,6 +22,7 @@
 #include "cmd/perenniald/net/sockets.h"
 #include "cmd/perenniald/server/bodies/bodies.h"
 #include "cmd/perenniald/server/cluster_node.h"
+#include "cmd/perenniald/server/history_file.h"
 #include "cmd/perenniald/server/settings_reload.h"
 #include "cmd/perenniald/server/tls_reload.h"
 #include "store/store.h"
@@ -66,6 +67,7 @@ class HttpPort final : private http::RouteSources {
     const Checkpoints& checkpoints;
     Bodies& bodies;
     ClusterNode& node;
+    uv_loop_t& loop;
   };
   // Places at addresses that only this machine reaches, so that the server's state can be asked for
   // whatever comes from outside. They are a part of the descriptors for files.
@@ -96,6 +98,8 @@ class HttpPort final : private http::RouteSources {
   void on_changed(ConnId conn) { queue_clients_.on_changed(conn); }
   // Time limits; and, where the engine belongs to the loop, frames of events and history.
   void on_second(bool has_engine);
+  // The server stops: what the next one shows of the time before is saved.
+  void save_history();
 
   // Core has other users.
   void on_users() { sign_ins_.on_users(); }
@@ -151,6 +155,8 @@ class HttpPort final : private http::RouteSources {
   // Each behind what it uses.
   http::QueueClients queue_clients_;
   http::SignIns sign_ins_;
+  HistoryFile history_file_;
+  bool has_history_ = false;  // That of an earlier run was read.
   http::Api api_;
   http::Routes routes_;
   http::Http http_;

@@ -214,6 +214,7 @@ void Server::begin_stop(std::string_view why) {
   });
   connections_.stop_reading();
   checkpoints_.stop();
+  http_.save_history();
   loop_.start_phase_timer(client_wait_ms, 0);
 }
 

@@ -68,6 +68,12 @@ class Api {
                    std::optional<access::Verb> missing);
   // Once a second.
   void on_time();
+  // What the next run of the server needs to show of this one, and what this one takes from it.
+  SavedHistory saved_history() const { return history_.server().save(); }
+  // REQUIRES: on_time() was not called.
+  void restore_history(const SavedHistory& saved) {
+    history_.restore_server(saved, sources_.now());
+  }
   // How many streams of events are open.
   size_t event_streams() const { return events_.count(); }
   static std::span<const Route> routes();

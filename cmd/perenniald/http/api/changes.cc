@@ -85,12 +85,13 @@ PutAsked read_put(Fields& fields, std::string body) {
 // array.
 void keep_from_repeating(const Request& request, Put& put, std::optional<size_t> number,
                          Fields& fields) {
+  if (!request.fields.contains("idempotency-key")) return;
   const std::string_view given = request.field("idempotency-key");
-  if (given.empty()) return;
   std::string key(given);
   if (number) key += fmt::format("/{}", *number);
   if (put.options->key) fields.add_problem("Either key or Idempotency-Key can be given.");
-  if (!wire::is_tube_name(key)) {
+  // A key that a program has left empty would keep nothing from being put again.
+  if (given.empty() || !wire::is_tube_name(key)) {
     fields.add_problem("Idempotency-Key must have the form of a tube's name.");
   }
   put.options->key = KeyOption{.key = std::move(key), .seconds = idempotency_seconds};
@@ -203,8 +204,10 @@ Api::Made Api::put_several(const Ask& ask) {
     PutAsked asked = read_put(each[i], read_body(each[i]));
     keep_from_repeating(ask.request, asked.put, i, each[i]);
     if (const std::string& problem = each[i].problem_text(); !problem.empty()) {
-      return answer_now(
-          problem_response(Status::BadRequest, fmt::format("Job {} of the array: {}", i, problem)));
+      // The first one is job 0, and an empty line is none.
+      const std::string_view all = is_lines(ask.request) ? "lines" : "array";
+      return answer_now(problem_response(Status::BadRequest,
+                                         fmt::format("Job {} of the {}: {}", i, all, problem)));
     }
     wire::append_item(items, asked.put, asked.body);
   }

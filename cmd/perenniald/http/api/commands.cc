@@ -80,8 +80,8 @@ struct ReachedLimit {
   std::string text;
 };
 
-// None: no limit is reached that this can see. One of tubes counts last, because a put into a tube
-// that is there does not meet it.
+// None: no limit is reached that this can see. Those of keys and of tubes count last, because a put
+// without a key, or into a tube that is there, does not meet them.
 std::optional<ReachedLimit> reached_limit(MetricSources& sources, uint64_t jobs) {
   const ServerLimits limits = sources.limits();
   const EngineStats stats = sources.engine().statistics();
@@ -102,6 +102,11 @@ std::optional<ReachedLimit> reached_limit(MetricSources& sources, uint64_t jobs)
                         fmt::format("Jobs and connections take memory_bytes_max, {} bytes. Try "
                                     "again when workers have done some, or raise it.",
                                     limits.memory_bytes_max)};
+  }
+  if (limits.keys_max > 0 && stats.keys >= limits.keys_max) {
+    return ReachedLimit{"keys_max", fmt::format("{} keys are held, and keys_max is {}. Try again "
+                                                "when jobs with keys are done, or raise it.",
+                                                stats.keys, limits.keys_max)};
   }
   if (limits.tubes_max > 0 && stats.tubes >= limits.tubes_max) {
     return ReachedLimit{"tubes_max", fmt::format("There are {} tubes, and tubes_max is {}: a new "

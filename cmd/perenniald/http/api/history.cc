@@ -1,6 +1,8 @@
 #include "cmd/perenniald/http/api/history.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,12 +57,46 @@ void Rows::add(Nanos now, std::span<const uint64_t> values) {
   last_at_ = now;
 }
 
+SavedRows Rows::save() const {
+  SavedRows saved = {.step = step_, .last_at = last_at_, .columns = {}};
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    std::vector<float>& column = saved.columns[std::string(columns_[i].name)];
+    for (size_t row = 0; row < size(); ++row) {
+      column.push_back(values_[(oldest_ + row) % size() * columns_.size() + i]);
+    }
+  }
+  return saved;
+}
+
+void Rows::restore(const SavedRows& saved, Nanos now) {
+  CHECK(values_.empty() && last_.empty());
+  // A clock that was set back leaves no gap.
+  const auto gap = static_cast<size_t>(std::max<Nanos>(now - saved.last_at, 0) / step_);
+  if (gap >= rows_max_) return;
+  size_t rows = 0;
+  for (const auto& [name, values] : saved.columns) rows = std::max(rows, values.size());
+  rows = std::min(rows, rows_max_ - gap);
+  if (rows == 0) return;
+  values_.assign((rows + gap) * columns_.size(), std::numeric_limits<float>::quiet_NaN());
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const auto found = saved.columns.find(std::string(columns_[i].name));
+    if (found == saved.columns.end()) continue;  // Of a version that did not have it.
+    const std::vector<float>& column = found->second;
+    const size_t taken = std::min(rows, column.size());
+    for (size_t row = 0; row < taken; ++row) {
+      values_[(rows - taken + row) * columns_.size() + i] = column[column.size() - taken + row];
+    }
+  }
+  last_at_ = now;
+}
+
 Json Rows::to_json(Nanos now) const {
   Json series = Json::object();
   for (size_t i = 0; i < columns_.size(); ++i) {
     Json values = Json::array();
     for (size_t row = 0; row < size(); ++row) {
-      values.push_back(values_[(oldest_ + row) % size() * columns_.size() + i]);
+      const float value = values_[(oldest_ + row) % size() * columns_.size() + i];
+      values.push_back(std::isnan(value) ? Json() : Json(value));
     }
     series[std::string(columns_[i].name)] = values;
   }
@@ -90,6 +126,20 @@ std::optional<Json> Series::to_json(uint64_t span_seconds, Nanos now) const {
   out["spans_seconds"] = Json::array();
   for (const HistorySpan& span : spans_) out["spans_seconds"].push_back(span.seconds);
   return out;
+}
+
+SavedHistory Series::save() const {
+  SavedHistory saved;
+  for (size_t i = 1; i < rows_.size(); ++i) saved.push_back(rows_[i].save());
+  return saved;
+}
+
+void Series::restore(const SavedHistory& saved, Nanos now) {
+  for (size_t i = 1; i < rows_.size(); ++i) {
+    const Nanos step = static_cast<Nanos>(spans_[i].step_seconds) * second;
+    const auto found = std::ranges::find(saved, step, &SavedRows::step);
+    if (found != saved.end()) rows_[i].restore(*found, now);
+  }
 }
 
 std::string Series::spans_text() const {

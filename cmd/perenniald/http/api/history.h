@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/api/saved_history.h"
 #include "engine/types/basic.h"
 #include "engine/view/engine_view.h"
 
-// The recent past, for the charts of the console. It is in memory only: a restart loses it, and
-// Prometheus is for the long run.
+// The recent past, for the charts of the console. What is kept of it over a restart is in
+// saved_history.h. Prometheus is for the long run.
 namespace perennial::http {
 
 // One line of a chart: a count as it is, or how often something happened in a second.
@@ -32,8 +33,13 @@ class Rows {
   // `values`: a count, or how often it has happened so far, for each column. Adds a row if a step
   // has gone by since the last one.
   void add(Nanos now, std::span<const uint64_t> values);
-  // From the oldest row to the newest.
+  // From the oldest row to the newest. Of a time at which the server did not run the values are
+  // null.
   Json to_json(Nanos now) const;
+  SavedRows save() const;
+  // Takes back what was saved, up to the rows that the time since then has left.
+  // REQUIRES: nothing was added.
+  void restore(const SavedRows& saved, Nanos now);
   size_t size() const { return values_.size() / columns_.size(); }
 
  private:
@@ -43,7 +49,7 @@ class Rows {
   std::vector<float> values_;   // Row by row. Once full it is a ring.
   size_t oldest_ = 0;           // The row that is overwritten next.
   std::vector<uint64_t> last_;  // The values at the last row. Empty: none was given yet.
-  Nanos last_at_ = 0;
+  Nanos last_at_ = 0;           // When the newest row ended.
 };
 
 // How far back a history goes, and the time from one value to the next, in seconds.
@@ -62,6 +68,10 @@ class Series {
   // `span_seconds`: one of the spans, or 0 for the shortest. None: there is no such span. The
   // answer names all of them.
   std::optional<Json> to_json(uint64_t span_seconds, Nanos now) const;
+  // All spans but the shortest, whose values are of the last minutes.
+  SavedHistory save() const;
+  // REQUIRES: nothing was added.
+  void restore(const SavedHistory& saved, Nanos now);
   // "600, 7200, 86400".
   std::string spans_text() const;
 
@@ -74,7 +84,8 @@ class History {
  public:
   // These are the spans that there are. The API tells them with each answer, and the console offers
   // what it is told.
-  static constexpr HistorySpan server_spans[] = {{600, 1}, {7'200, 10}, {86'400, 60}};
+  static constexpr HistorySpan server_spans[] = {
+      {600, 1}, {7'200, 10}, {86'400, 60}, {2'592'000, 1'800}};
   static constexpr HistorySpan tube_spans[] = {{3'600, 10}, {86'400, 300}};
   static constexpr size_t tubes_max = 1'000;
   // A tube that has been gone for so long is forgotten.
@@ -85,6 +96,8 @@ class History {
   // Once a second. It looks at a thousand tubes at each call.
   void on_second(engine::EngineView engine, Nanos now);
   const Series& server() const { return server_; }
+  // What an earlier run of the server has saved. REQUIRES: no second has gone by.
+  void restore_server(const SavedHistory& saved, Nanos now) { server_.restore(saved, now); }
   // Null: there is no history of the tube.
   const Series* tube(const std::string& name) const;
   // The longest oldest_ready_age of all tubes, as they were when all were last looked at. 0: no job

@@ -28,12 +28,12 @@ class ReserveAnswer final : public Answer {
         asked_(std::move(asked)),
         places_(asked_.count) {
     leases_.places().take(user_, places_);
-    if (asked_.wait > 0) ++leases_.waiters;
+    if (asked_.wait > 0) leases_.waiters().take(user_, 1);
   }
   ~ReserveAnswer() override {
     if (given_ != 0) leases_.give_back(given_);
     leases_.places().give_back(user_, places_);
-    if (asked_.wait > 0) --leases_.waiters;
+    if (asked_.wait > 0) leases_.waiters().give_back(user_, 1);
   }
 
   Step step() override {

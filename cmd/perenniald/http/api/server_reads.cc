@@ -82,6 +82,7 @@ Json Api::server_json() const {
        {{"connections_max", limit_json(limits.connections_max)},
         {"jobs_max", limit_json(limits.jobs_max)},
         {"tubes_max", limit_json(limits.tubes_max)},
+        {"keys_max", limit_json(limits.keys_max)},
         {"memory_bytes_max", limit_json(limits.memory_bytes_max)},
         {"disk_low_water_bytes", limit_json(limits.disk_low_water_bytes)},
         {"disk_free_bytes", store.disk_free_bytes}}},

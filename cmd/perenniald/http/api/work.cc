@@ -45,14 +45,33 @@ Response later(Status status, std::string_view why) {
   return response;
 }
 
-Response no_places(LeasePlaces::Verdict verdict) {
-  const bool is_of_user = verdict == LeasePlaces::Verdict::UserIsFull;
+Response no_places(Places::Verdict verdict) {
+  const bool is_of_user = verdict == Places::Verdict::UserIsFull;
   return later(
       is_of_user ? Status::TooManyRequests : Status::ServiceUnavailable,
       fmt::format("There are {} leases {}, and those that are waited for, at most: finish jobs, or "
                   "ask for fewer.",
-                  is_of_user ? LeasePlaces::of_user_max : LeasePlaces::all_max,
+                  is_of_user ? Leases::max.of_user : Leases::max.all,
                   is_of_user ? "of a user" : "of the server"));
+}
+
+// A user leaves half of the places to others. Where there are no users, nobody is told from
+// another.
+Places::Max max_of_waiting(size_t waiters_max, const std::string& user) {
+  return {.all = waiters_max, .of_user = user.empty() ? waiters_max : waiters_max / 2};
+}
+
+Response no_waiting(Places::Verdict verdict, const Places::Max& max) {
+  if (verdict == Places::Verdict::UserIsFull) {
+    return later(Status::TooManyRequests,
+                 fmt::format("{} requests of a user may wait for jobs, which are half of all: wait "
+                             "with fewer, and let each ask for several jobs.",
+                             max.of_user));
+  }
+  return later(Status::ServiceUnavailable,
+               fmt::format("{} requests wait for jobs, which are three quarters of "
+                           "http_connections_max.",
+                           max.all));
 }
 
 }  // namespace
@@ -70,16 +89,16 @@ Api::Made Api::reserve_jobs(const Ask& ask) {
   std::vector<std::string> tubes = tubes_of(ask.names.front(), ask.request.query, problem);
   if (!problem.empty()) return refuse(Status::BadRequest, problem);
   const std::string user = ask.caller.user != nullptr ? ask.caller.user->name : std::string();
-  if (leases_.places().judge(user, count) != LeasePlaces::Verdict::Free) leases_.end_lost();
-  if (const auto verdict = leases_.places().judge(user, count);
-      verdict != LeasePlaces::Verdict::Free || !leases_.tokens().has_key()) {
+  const auto judge = [&] { return leases_.places().judge(user, count, Leases::max); };
+  if (judge() != Places::Verdict::Free) leases_.end_lost();
+  if (const auto verdict = judge();
+      verdict != Places::Verdict::Free || !leases_.tokens().has_key()) {
     return answer_now(no_places(verdict));
   }
-  if (wait > 0 && leases_.waiters >= sources_.waiters_max()) {
-    return answer_now(later(Status::ServiceUnavailable,
-                            fmt::format("{} requests wait for jobs, which are three quarters of "
-                                        "http_connections_max.",
-                                        sources_.waiters_max())));
+  const Places::Max waiting = max_of_waiting(sources_.waiters_max(), user);
+  if (const auto verdict = leases_.waiters().judge(user, 1, waiting);
+      wait > 0 && verdict != Places::Verdict::Free) {
+    return answer_now(no_waiting(verdict, waiting));
   }
   return make_reserve_answer(sources_, leases_, ask.caller,
                              {.tubes = std::move(tubes),

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/perenniald/http/leases/lease_places.h"
 #include "cmd/perenniald/http/leases/lease_tokens.h"
+#include "cmd/perenniald/http/leases/places.h"
 #include "cmd/perenniald/http/leases/reservation.h"
 #include "engine/types/basic.h"
 #include "engine/types/command.h"
@@ -39,9 +39,13 @@ class Leases {
   };
   explicit Leases(Hooks hooks) : hooks_(std::move(hooks)) {}
 
-  LeasePlaces& places() { return places_; }
-  // Requests that wait for jobs. Their answers count them.
-  size_t waiters = 0;
+  // How many leases there may be: those that are, and those for which somebody waits. So nobody
+  // reserves what then cannot be given to anybody. Each costs some 250 bytes besides its
+  // reservation, and that some kilobytes.
+  static constexpr Places::Max max = {.all = 100'000, .of_user = 50'000};
+  Places& places() { return places_; }
+  // Of requests that wait for jobs. Their answers take them.
+  Places& waiters() { return waiters_; }
   const LeaseTokens& tokens() const { return tokens_; }
 
   // A lease of each of the jobs, in their order. From here on the reservation belongs to this.
@@ -83,7 +87,8 @@ class Leases {
 
   const Hooks hooks_;
   LeaseTokens tokens_;
-  LeasePlaces places_;
+  Places places_;
+  Places waiters_;
   uint64_t next_ = 1;
   std::map<ConnId, std::unique_ptr<Reservation>> reservations_;
   std::unordered_map<uint64_t, Lease> leases_;

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/common/list.h"
 #include "cmd/perenniald/console/assets.h"
+#include "cmd/perenniald/http/gzip_answer.h"
 
 namespace perennial::http {
 namespace {
@@ -18,20 +18,9 @@ constexpr std::string_view policy =
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'";
 
-// Whether a list such as "gzip, br;q=0.5" has the word. One with q=0 is refused.
-bool accepts(std::string_view list, std::string_view word) {
-  for (const std::string_view item : common::list_items(list)) {
-    const std::string_view name = common::trimmed(item.substr(0, item.find(';')));
-    if (name == word)
-      return item.find("q=0") == std::string_view::npos ||
-             item.find("q=0.") != std::string_view::npos;
-  }
-  return false;
-}
-
 Response response_of(const console::Asset& asset, const Request& request) {
   // The two forms have tags of their own, because they differ in their bytes.
-  const bool is_packed = accepts(request.field("accept-encoding"), "gzip");
+  const bool is_packed = accepts_gzip(request);
   std::string etag(asset.etag);
   if (is_packed) etag.insert(etag.size() - 1, "-gzip");
   Response response = {

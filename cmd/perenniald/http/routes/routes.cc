@@ -12,6 +12,7 @@
 #include "cmd/common/network.h"
 #include "cmd/perenniald/access/users.h"
 #include "cmd/perenniald/http/api/json.h"
+#include "cmd/perenniald/http/gzip_answer.h"
 #include "cmd/perenniald/http/routes/pages.h"
 
 namespace perennial::http {
@@ -189,6 +190,9 @@ std::optional<Http::Handled> Routes::for_nodes(const Request& request, const Cal
 
 Http::Handled Routes::handle(const Request& request, const access::ClientRights& rights) {
   Http::Handled handled = answer(request, rights);
+  if (request.method == "GET" && accepts_gzip(request)) {
+    handled.answer = make_gzip_answer(std::move(handled.answer));
+  }
   handled.is_tls = rights.is_tls;
   return handled;
 }

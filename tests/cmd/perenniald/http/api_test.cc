@@ -550,6 +550,10 @@ TEST_F(ApiTest, PutsOnceWhatIsSentTwiceWithAnIdempotencyKey) {
                 .json()["detail"],
             "Either key or Idempotency-Key can be given.");
   EXPECT_EQ(change("POST", "/api/v1/jobs", body, "Idempotency-Key: a b\r\n").status, 400u);
+  // A program whose variable is empty.
+  for (const std::string& jobs : {body, two}) {
+    EXPECT_EQ(change("POST", "/api/v1/jobs", jobs, "Idempotency-Key: \r\n").status, 400u) << jobs;
+  }
 }
 
 TEST_F(ApiTest, SetsATube) {

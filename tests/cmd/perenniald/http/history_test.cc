@@ -165,6 +165,83 @@ TEST_F(HistoryTest, NamesItsSpans) {
   EXPECT_EQ(parameters[1]["schema"]["enum"].get<std::set<uint64_t>>(), all);
 }
 
+// ---- Over a restart.
+
+TEST_F(HistoryTest, IsTheSameInAnotherRun) {
+  speak("use mail\r\nput 0 0 60 1\r\na\r\n");
+  go_on(601);
+  const nlohmann::json before = history("span=7200")["series"];
+  const auto saved = parse_history(text_of(api_.saved_history()));
+  ASSERT_TRUE(saved);
+  harness_.advance(35 * second);
+  History again;
+  again.restore_server(*saved, harness_.now());
+  again.on_second(harness_.core().engine().view(), harness_.now());
+  const nlohmann::json after = *again.server().to_json(7'200, harness_.now());
+  for (const auto& [name, values] : after["series"].items()) {
+    ASSERT_EQ(values.size(), 60U + 3U) << name;  // And the half minute without a server.
+    for (size_t i = 0; i < values.size(); ++i) {
+      EXPECT_EQ(values[i], i < 60 ? before[name][i] : nlohmann::json()) << name << ' ' << i;
+    }
+  }
+  EXPECT_EQ(after["ends_seconds_ago"], 0.0);
+  EXPECT_TRUE((*again.server().to_json(600, harness_.now()))["series"]["ready"].empty());
+  // It goes on behind them.
+  for (int i = 1; i <= 10; ++i) {
+    again.on_second(harness_.core().engine().view(), harness_.now() + i * second);
+  }
+  EXPECT_EQ((*again.server().to_json(7'200, harness_.now()))["series"]["ready"].back(), 1.0);
+}
+
+TEST_F(HistoryTest, HasNothingOfARunThatIsTooLongAgo) {
+  go_on(601);
+  const SavedHistory saved = api_.saved_history();
+  for (const Nanos gone : {7'200 * second, INT64_MAX / 2}) {
+    History again;
+    again.restore_server(saved, harness_.now() + gone);
+    EXPECT_TRUE((*again.server().to_json(7'200, 0))["series"]["ready"].empty()) << gone;
+  }
+  // A clock that was set back makes no gap, and is no damage.
+  History again;
+  again.restore_server(saved, harness_.now() - 86'400 * second);
+  EXPECT_EQ((*again.server().to_json(7'200, 0))["series"]["ready"].size(), 60U);
+}
+
+TEST_F(HistoryTest, NeverHasMoreThanItKeeps) {
+  SavedHistory saved = {{.step = 10 * second, .last_at = harness_.now(), .columns = {}}};
+  saved[0].columns["ready"] = std::vector<float>(5'000, 7);
+  saved[0].columns["of_another_version"] = {1};
+  History again;
+  again.restore_server(saved, harness_.now() + 100 * second);
+  const nlohmann::json ready = (*again.server().to_json(7'200, harness_.now()))["series"]["ready"];
+  ASSERT_EQ(ready.size(), 720U);
+  EXPECT_EQ(ready[709], 7.0);
+  EXPECT_EQ(ready[710], nlohmann::json());
+}
+
+// What a power cut, or a person, has left of the file.
+TEST(SavedHistory, IsWholeOrNone) {
+  const SavedHistory history = {
+      {.step = second, .last_at = 5, .columns = {{"ready", {1, 2.5}}, {"puts", {0, 3}}}}};
+  const std::string text = text_of(history);
+  const auto parsed = parse_history(text);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->at(0).columns, history[0].columns);
+  EXPECT_EQ(parsed->at(0).last_at, 5);
+  for (size_t bytes = 0; bytes + 1 < text.size(); ++bytes) {
+    EXPECT_FALSE(parse_history(text.substr(0, bytes))) << bytes;
+  }
+  for (const std::string wrong :
+       {"[]", R"({"spans":7})", R"({"spans":[7]})", R"({"spans":[{}]})",
+        R"({"spans":[{"step_ns":1,"last_at_ns":1,"series":[]}]})",
+        R"({"spans":[{"step_ns":1,"last_at_ns":1,"series":{"ready":["x"]}}]})",
+        R"({"spans":[{"step_ns":"1","last_at_ns":1,"series":{}}]})",
+        R"({"spans":[{"step_ns":1,"last_at_ns":-9223372036854775808,"series":{}}]})",
+        R"({"spans":[{"step_ns":1,"last_at_ns":18446744073709551615,"series":{}}]})"}) {
+    EXPECT_FALSE(parse_history(wrong)) << wrong;
+  }
+}
+
 TEST_F(HistoryTest, RefusesWhatItDoesNotHave) {
   speak("use mail\r\nput 0 0 60 1\r\na\r\n");
   go_on(1);

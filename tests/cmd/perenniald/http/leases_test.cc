@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cmd/perenniald/http/leases/lease_places.h"
 #include "cmd/perenniald/http/leases/lease_tokens.h"
+#include "cmd/perenniald/http/leases/places.h"
 #include "tests/cmd/perenniald/http/port.h"
 
 namespace perennial::http {
@@ -53,17 +53,18 @@ TEST(LeaseTokens, AreNotTakenWithAnotherByte) {
 }
 
 TEST(LeasePlaces, AreBoundedForAUserAndForAll) {
-  using Verdict = LeasePlaces::Verdict;
-  LeasePlaces places;
-  EXPECT_EQ(places.judge("a", LeasePlaces::of_user_max), Verdict::Free);
-  places.take("a", LeasePlaces::of_user_max);
-  EXPECT_EQ(places.judge("a", 1), Verdict::UserIsFull);
-  places.take("b", LeasePlaces::all_max - LeasePlaces::of_user_max - 1);
-  EXPECT_EQ(places.judge("b", 1), Verdict::Free);
-  EXPECT_EQ(places.judge("c", 2), Verdict::ServerIsFull);
+  using Verdict = Places::Verdict;
+  constexpr Places::Max max = Leases::max;
+  Places places;
+  EXPECT_EQ(places.judge("a", max.of_user, max), Verdict::Free);
+  places.take("a", max.of_user);
+  EXPECT_EQ(places.judge("a", 1, max), Verdict::UserIsFull);
+  places.take("b", max.all - max.of_user - 1);
+  EXPECT_EQ(places.judge("b", 1, max), Verdict::Free);
+  EXPECT_EQ(places.judge("c", 2, max), Verdict::ServerIsFull);
   places.give_back("a", 1);
-  EXPECT_EQ(places.judge("c", 2), Verdict::Free);
-  EXPECT_EQ(places.judge("a", 1), Verdict::Free);
+  EXPECT_EQ(places.judge("c", 2, max), Verdict::Free);
+  EXPECT_EQ(places.judge("a", 1, max), Verdict::Free);
 }
 
 // ---- Over HTTP, without users.
@@ -433,7 +434,7 @@ TEST_F(LeasesTest, AreBounded) {
   // Each waiter takes the places that it may need.
   std::vector<std::unique_ptr<Answer>> waiters;
   const std::string wait = "/api/v1/tubes/other/reservations?wait_seconds=9&count=1000";
-  for (size_t i = 0; i < LeasePlaces::of_user_max / 1'000; ++i) {
+  for (size_t i = 0; i < Leases::max.of_user / 1'000; ++i) {
     harness_.advance(second);
     waiters.push_back(open(post(wait)));
     EXPECT_FALSE(run(*waiters.back()) && i < 8);
@@ -454,7 +455,7 @@ TEST_F(LeasesTest, OfFlushedJobsTakeNoPlaces) {
   ASSERT_EQ(speak("flush-tube mail\r\n"), "FLUSHED 2\r\n");
   std::vector<std::unique_ptr<Answer>> waiters;
   const std::string wait = "/api/v1/tubes/other/reservations?wait_seconds=99&count=1000";
-  for (size_t i = 1; i < LeasePlaces::of_user_max / 1'000; ++i) {
+  for (size_t i = 1; i < Leases::max.of_user / 1'000; ++i) {
     harness_.advance(second);
     waiters.push_back(open(post(wait)));
     run(*waiters.back());
@@ -573,6 +574,24 @@ TEST_F(LeasesOfUsers, NeedTheVerbOnEachTube) {
   EXPECT_EQ(got.status, 403U);
   EXPECT_EQ(job_state("1"), "ready");
   EXPECT_EQ(change("POST", "/api/v1/tubes/mail/reservations", "", as("admin")).status, 403U);
+}
+
+// Blind to users whose requests wait at several addresses: only the user counts.
+TEST_F(LeasesOfUsers, LeavePlacesToWaitToOtherUsers) {
+  waiters_max_ = 4;
+  const auto wait = [this](const std::string& user) {
+    auto answer = open(post("/api/v1/tubes/print/reservations?wait_seconds=20", as(user)));
+    const bool is_whole = run(*answer);
+    EXPECT_TRUE(!is_whole || answer->take().status == Status::TooManyRequests);
+    return is_whole ? nullptr : std::move(answer);
+  };
+  const auto first = wait("mailer");
+  auto second_one = wait("mailer");
+  EXPECT_TRUE(first != nullptr && second_one != nullptr);
+  EXPECT_EQ(wait("mailer"), nullptr);
+  EXPECT_NE(wait("printer"), nullptr);
+  second_one.reset();
+  EXPECT_NE(wait("mailer"), nullptr);
 }
 
 TEST_F(LeasesOfUsers, EndWithTheUser) {

@@ -46,6 +46,8 @@ TEST_F(Puts, WithoutSpaceNameTheLimitThatIsReached) {
   EXPECT_EQ(limit(one), "") << "it is another one";
   limits_.tubes_max = 1;
   EXPECT_EQ(limit(one), "tubes_max");
+  limits_.keys_max = 1;
+  EXPECT_EQ(limit(one), "tubes_max") << "no key is held";
   limits_.memory_bytes_max = 1'000;
   EXPECT_EQ(limit(one), "memory_bytes_max");
   limits_.jobs_max = 1;
@@ -85,6 +87,8 @@ TEST_F(Puts, InLinesThatAreSentAgainPutNothing) {
   const Got again = lines(two, key);
   EXPECT_EQ(again.status, 200U);
   EXPECT_EQ(again.json()["jobs"][1], (json{{"id", "2"}, {"duplicate", true}}));
+  EXPECT_EQ(lines(two, "Idempotency-Key:\r\n").json()["detail"],
+            "Job 0 of the lines: Idempotency-Key must have the form of a tube's name.");
 }
 
 TEST_F(Puts, OfBytesHaveTheirOptionsInTheQuery) {

@@ -1,28 +1,29 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 
 namespace perennial::http {
 
-// How many leases there may be: those that are, and those for which somebody waits. So nobody
-// reserves what then cannot be given to anybody.
-class LeasePlaces {
+// How many of something there may be, for all and for one user, who leaves places to the others.
+class Places {
  public:
-  // Each costs some 250 bytes besides its reservation, and that some kilobytes.
-  static constexpr size_t all_max = 100'000;
-  // One user leaves places to the others.
-  static constexpr size_t of_user_max = 50'000;
-
   enum class Verdict : uint8_t { Free, UserIsFull, ServerIsFull };
-  Verdict judge(const std::string& user, size_t count) const {
-    if (all_ + count > all_max) return Verdict::ServerIsFull;
+  struct Max {
+    size_t all;
+    size_t of_user;
+  };
+
+  Verdict judge(const std::string& user, size_t count, const Max& max) const {
+    if (all_ + count > max.all) return Verdict::ServerIsFull;
     const auto found = of_users_.find(user);
     const size_t of_user = found == of_users_.end() ? 0 : found->second;
-    return of_user + count > of_user_max ? Verdict::UserIsFull : Verdict::Free;
+    return of_user + count > max.of_user ? Verdict::UserIsFull : Verdict::Free;
   }
   void take(const std::string& user, size_t count) {
+    if (count == 0) return;
     all_ += count;
     of_users_[user] += count;
   }
