@@ -95,6 +95,25 @@ page_test('Where the settings cannot be read, nothing is promised', async (page,
   await announced(page, '1 job deleted.');
 }, {needs_mock: true});
 
+page_test('The focus stays in the table when the job of its row is put back', async (page, server) => {
+  const tubes = ['a-keeps', 'b-keeps', 'c-keeps'];
+  for (const tube of tubes) await server.keep(tube, {keep_seconds: 600});
+  end(server, tubes[0], 'deleted', 3);
+  const put_back_the_first = async (left) => {
+    await page.locator('[data-row]').first().getByRole('button').focus();
+    await page.keyboard.press('Enter');
+    await eventually(() => page.locator('[data-row]').count(), left);
+    await eventually(() => page.evaluate(() => Boolean(document.activeElement.closest('[data-row]'))), true);
+  };
+  await page.goto(`${server.url}/tubes/${tubes[0]}/ended`);
+  await put_back_the_first(2);
+  await put_back_the_first(1);
+  for (const tube of tubes.slice(1)) end(server, tube, 'deleted');
+  await page.goto(`${server.url}/ended`);
+  await put_back_the_first(2);
+  await put_back_the_first(1);
+}, {needs_mock: true});
+
 // ---------------------------------------------------------------------------------------------- offered after
 
 page_test('A job that was deleted is put back by the message that says so', async (page, server) => {

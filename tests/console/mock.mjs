@@ -12,7 +12,7 @@ import {gzipSync} from 'node:zlib';
 
 export const states = ['ready', 'reserved', 'delayed', 'buried'];
 export const work_bounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600, 21600, 86400];
-const history_spans = {server: [600, 7200, 86400], tube: [3600, 86400]};
+const history_spans = {server: [600, 7200, 86400, 2592000], tube: [3600, 86400]};
 const ways_to_end = ['deleted', 'flushed', 'expired'];
 const run_ends = ['deleted', 'released', 'buried', 'timeout', 'closed'];
 const json_bytes_max = 1024 * 1024;
@@ -122,7 +122,7 @@ export class Queue {
   ended = [];
   next_place = 1;
 
-  limits = {connections_max: 1000, jobs_max: null, tubes_max: 1_000_000, memory_bytes_max: null, disk_low_water_bytes: 640 * 2 ** 20, disk_free_bytes: 80 * 2 ** 30};
+  limits = {connections_max: 1000, jobs_max: null, tubes_max: 1_000_000, keys_max: null, memory_bytes_max: null, disk_low_water_bytes: 640 * 2 ** 20, disk_free_bytes: 80 * 2 ** 30};
   cluster = null;
 
   remove(job, how = 'deleted', user = null) {

@@ -84,7 +84,7 @@ page_test('Tube of a real server has a history', async (page, server) => {
   await page.goto(`${server.url}/tubes/remembered`);
   await eventually(() => spans(page), ['1 hour', '24 hours']);
   await page.getByRole('link', {name: 'Overview'}).click();
-  await eventually(() => spans(page), ['10 minutes', '2 hours', '24 hours']);
+  await eventually(() => spans(page), ['10 minutes', '2 hours', '24 hours', '30 days']);
 }, {needs_real: true});
 
 page_test('Tube whose history comes later shows it when it is there', async (page, server) => {

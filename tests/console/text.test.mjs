@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {readdirSync, readFileSync, statSync} from 'node:fs';
 import {test} from 'node:test';
 import {decode, hex_dump} from '../../cmd/perenniald/console/src/bytes_text.js';
-import {bytes, count, failed_attempts, jobs, rate, time, visible, visible_line} from '../../cmd/perenniald/console/src/format.js';
+import {bytes, count, duration, failed_attempts, jobs, rate, seconds_of, time, visible, visible_line} from '../../cmd/perenniald/console/src/format.js';
 import {added, percentile} from '../../cmd/perenniald/console/src/percentile.js';
 import {format_json, json_fault, looks_like_json} from '../../cmd/perenniald/console/src/json_text.js';
 import {format_php} from '../../cmd/perenniald/console/src/php_text.js';
@@ -12,6 +12,29 @@ import {format_php} from '../../cmd/perenniald/console/src/php_text.js';
 const table = (name, of, cases) => test(name, () => {
   for (const [input, want] of cases) assert.deepEqual(of(input), want, `of ${JSON.stringify(input)}`);
 });
+
+table('A duration is written so that it is read as the same', (seconds) => [duration(seconds), seconds_of(duration(seconds))], [
+  [0, ['0s', 0]],
+  [0.5, ['0.5s', 0.5]],
+  [90, ['1m 30s', 90]],
+  [5400, ['1h 30m', 5400]],
+  [604800, ['7d', 604800]],
+  [90061.25, ['1d 1h 1m 1.25s', 90061.25]],
+]);
+
+table('What is typed as a time is one, or none', seconds_of, [
+  ['3600.5', 3600.5],
+  [' 1h30m ', 5400],
+  ['1.5h', 5400],
+  ['2 d', 172800],
+  ['', NaN],
+  ['soon', NaN],
+  ['-5', NaN],
+  ['1h 30', NaN],
+  ['1..5s', NaN],
+  ['5 min', NaN],
+  ['1e3', NaN],
+]);
 
 table('JSON is indented, and no value is changed', format_json, [
   ['{}', '{}'],

@@ -183,13 +183,17 @@ page_test('The settings of a tube are changed', async (page, server) => {
   await dialog(page).getByText('By default 7.').waitFor();
   await dialog(page).getByLabel('Tries').fill('3');
   await dialog(page).getByLabel('Dead tube').fill('');
-  await dialog(page).getByLabel('Keep ended jobs, in seconds').fill('3600.5');
+  await dialog(page).getByLabel('Keep ended jobs for').fill('soon');
   await dialog(page).getByLabel('Drain: refuse new jobs').check();
+  await button(page, 'Set').click();
+  await dialog(page).getByText('Keep ended jobs for: soon is no time. Write it as 1h 30m, or in seconds.').waitFor();
+  await dialog(page).getByLabel('Keep ended jobs for').fill('1h 0.5s');
   await button(page, 'Set').click();
   await announced(page, 'The settings are changed.');
   assert.deepEqual(server.queue.set.get('mail'), {tries: 3, keep_seconds: 3600.5, drain: true});
   // Somebody else was faster.
   await button(page, 'Settings…').click();
+  assert.equal(await dialog(page).getByLabel('Keep ended jobs for').inputValue(), '1h 0.5s');
   await dialog(page).getByLabel('Tries').fill('9');
   server.queue.set.set('mail', {tries: 4});
   await button(page, 'Set').click();

@@ -8,6 +8,10 @@ import uPlot from 'uplot';
  * @property {() => void} destroy
  */
 
+const [of_seconds, of_minutes, of_days] = ['{HH}:{mm}:{ss}', '{HH}:{mm}', '{DD} {MMM}'].map((form) => uPlot.fmtDate(form));
+/** How a time on the axis is written where so many seconds lie between two. @param {number} step */
+const time_format = (step) => step < 60 ? of_seconds : step < 86400 ? of_minutes : of_days;
+
 /**
  * @param {HTMLElement} host
  * @param {string[]} colours
@@ -25,7 +29,7 @@ export function draw(host, colours, lines, format) {
     cursor: {y: false, points: {show: false}, drag: {x: false, y: false}},
     scales: {y: {range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1]}},
     axes: [
-      {...axis, space: 70, values: '{HH}:{mm}:{ss}', size: 26},
+      {...axis, space: 70, values: (_, ticks, __, ___, step) => ticks.map((tick) => time_format(step)(new Date(1000 * tick))), size: 26},
       {...axis, size: 58, space: 28, values: (_, ticks) => ticks.map(format)},
     ],
     series: [{}, ...colours.map((stroke) => ({stroke, width: 1.5, points: {show: false}}))],

@@ -67,7 +67,7 @@ async function get_history(series, span, signal) {
 
 /** How a span is called on its button. @param {number} seconds */
 const span_name = (seconds) => {
-  const [number, unit] = seconds < 3600 ? [seconds / 60, 'minute'] : [seconds / 3600, 'hour'];
+  const [number, unit] = seconds < 3600 ? [seconds / 60, 'minute'] : seconds <= 86400 ? [seconds / 3600, 'hour'] : [seconds / 86400, 'day'];
   return `${count(number)} ${unit}${number === 1 ? '' : 's'}`;
 };
 

@@ -43,6 +43,32 @@ export function time(seconds) {
   return `${count(Math.floor(whole / size))} ${unit}${rest ? ` ${rest} ${next_unit}` : ''}`;
 }
 
+const unit_seconds = {d: 86400, h: 3600, m: 60, s: 1};
+
+/** A duration as it is typed, and exact: "1h 30m", "0.5s". @param {number} seconds */
+export function duration(seconds) {
+  const parts = [];
+  let rest = seconds;
+  for (const [unit, size] of Object.entries(unit_seconds)) {
+    const number = unit === 's' ? Number(rest.toFixed(9)) : Math.floor(rest / size);
+    if (number) parts.push(`${number}${unit}`);
+    rest -= number * size;
+  }
+  return parts.join(' ') || '0s';
+}
+
+/** The seconds of such a text, or of a number alone. NaN: it is none. @param {string} text */
+export function seconds_of(text) {
+  const number = /^[0-9]+(\.[0-9]+)?$/;
+  const trimmed = text.trim();
+  if (number.test(trimmed)) return Number(trimmed);
+  const parts = trimmed.match(/[0-9.]+ *[dhms] */g) ?? [];
+  if (!trimmed || parts.join('') !== trimmed) return NaN;
+  const sum = parts.map((part) => part.replaceAll(' ', '')).reduce((all, part) =>
+    all + (number.test(part.slice(0, -1)) ? Number(part.slice(0, -1)) * unit_seconds[part.at(-1)] : NaN), 0);
+  return Number(sum.toFixed(9));
+}
+
 /** @param {number} n */
 export function bytes(n) {
   let unit = 0;

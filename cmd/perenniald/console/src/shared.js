@@ -16,6 +16,7 @@ import './live.js';
 import './operations.js';
 import './parts.js';
 import './router.js';
+import './row_focus.js';
 import './problems.js';
 import './screens/tubes.js';
 import './spark.js';

@@ -143,7 +143,7 @@
  * @property {number} tubes
  * @property {boolean} draining
  * @property {{state: string, damaged_blocks: number, jobs_without_body: number, accepts_puts: boolean, durability: string, sync_p99_seconds: number, transitions: number, checkpoint_age_seconds: number}} store
- * @property {{connections_max: number|null, jobs_max: number|null, tubes_max: number|null, memory_bytes_max: number|null, disk_low_water_bytes: number|null, disk_free_bytes: number}} limits
+ * @property {{connections_max: number|null, jobs_max: number|null, tubes_max: number|null, keys_max: number|null, memory_bytes_max: number|null, disk_low_water_bytes: number|null, disk_free_bytes: number}} limits
  * @property {{node: string, leads: boolean, lag: number, append_failure: string|null}|null} cluster
  * @property {number} loop_lag_seconds
  * @property {number} memory_bytes
@@ -186,7 +186,7 @@
  * @property {number[]} spans_seconds The spans that this series has.
  * @property {number} step_seconds
  * @property {number} ends_seconds_ago
- * @property {Record<string, number[]>} series
+ * @property {Record<string, (number|null)[]>} series Null: the server did not run.
  *
  * @typedef {object} Connection
  * @property {string} id

@@ -13,6 +13,7 @@ import {use_poll} from '../live.js';
 import {begin_operation} from '../operations.js';
 import {EmptyRow, Heading, Problem, TubeLink} from '../parts.js';
 import {ended_href, go, tube_href} from '../router.js';
+import {use_row_focus} from '../row_focus.js';
 
 /**
  * @typedef {import('../types.js').EndedGroup} EndedGroup
@@ -63,6 +64,7 @@ export function AllEnded({route}) {
   const is_filtered = Boolean(filter.how || filter.tube || filter.by || filter.since_seconds);
   const {value, error} = use_poll((signal) => get_page({...filter, after}, signal), [JSON.stringify(filter), after], {seconds: seen_seconds});
   const groups = value?.groups ?? [];
+  const row_focus = use_row_focus();
   const show = (/** @type {Record<string, string>} */ changes) => go('/ended' + query({...filter, ...changes}));
   return html`
     <${Heading} title="Ended"><span class="quiet">what was deleted, flushed or has expired, and is kept for a while</span><//>
@@ -77,7 +79,7 @@ export function AllEnded({route}) {
           <thead><tr>
             <th scope="col">When</th><th scope="col">What</th><th scope="col">Tube</th><th scope="col">By</th><th scope="col"><span class="hidden-text">Put back</span></th>
           </tr></thead>
-          <tbody>
+          <tbody ...${row_focus}>
             ${groups.map((group) => html`<${Row} key=${`${group.tube} ${group.newest.id}`} group=${group} page=${value} />`)}
             ${value && !groups.length && html`<${EmptyRow} columns=${5} empty=${value.next ? 'Nothing like this among what ended last: the next page looks further back.'
               : after ? 'Nothing more.' : is_filtered ? 'Nothing that is kept has ended like this.' : 'Nothing that is kept.'} />`}

@@ -12,6 +12,7 @@ import {use_poll} from '../live.js';
 import {begin_operation} from '../operations.js';
 import {EmptyRow, Facts, Heading, Problem, TubeLink} from '../parts.js';
 import {ended_href, go, job_href, tube_href} from '../router.js';
+import {use_row_focus} from '../row_focus.js';
 import {Body, Life} from './job.js';
 
 /** @typedef {import('../types.js').EndedJob} EndedJob */
@@ -28,6 +29,7 @@ export function EndedList({tube, route, may}) {
   const path = tube_href(tube, 'ended');
   const {value, error} = use_poll((signal) => get(tube_path(tube, '/ended') + query({after, limit: page_jobs}), signal), [tube, after], {seconds: seen_seconds});
   const jobs = /** @type {EndedJob[]} */ (value?.jobs ?? []);
+  const row_focus = use_row_focus();
   return html`<section class="jobs" aria-label="Jobs that have ended">
     <${Problem} error=${error} />
     <div class="toolbar"><span class="quiet">The last one first.</span>
@@ -46,7 +48,7 @@ export function EndedList({tube, route, may}) {
           <th class="number" scope="col">Size</th>
           ${may?.manage && html`<th scope="col"><span class="hidden-text">Put back</span></th>`}
         </tr></thead>
-        <tbody>
+        <tbody ...${row_focus}>
           ${jobs.map((job) => html`<tr key=${job.id} data-row>
             <th class="number" scope="row"><a href=${ended_href(job.id)}>${job.id}</a></th>
             <td>${job.ended}</td>
