@@ -124,6 +124,7 @@ export class Queue {
 
   limits = {connections_max: 1000, jobs_max: null, tubes_max: 1_000_000, keys_max: null, memory_bytes_max: null, disk_low_water_bytes: 640 * 2 ** 20, disk_free_bytes: 80 * 2 ** 30};
   cluster = null;
+  cluster_details = null;
 
   remove(job, how = 'deleted', user = null) {
     const {keep_seconds, keep_max} = this.tube(job.tube).settings;
@@ -281,7 +282,7 @@ export class Queue {
   view_details() {
     return {rocksdb_version: '7.8.3', openssl_version: '3.0.19', resident_bytes: 112 * 1024 * 1024, descriptors_open: 41, descriptors_max: 65536, disk_free_bytes: 80 * 2 ** 30,
       store: {log_files: 2, log_bytes_max: 64 * 1024 * 1024, batches: 4711, batch_bytes: 23456789, batch_jobs_mean: 12.4},
-      certificates: this.certificates, files_in_use: this.files_in_use};
+      cluster: this.cluster_details, certificates: this.certificates, files_in_use: this.files_in_use};
   }
 
   matching(tube, chosen) {

@@ -460,6 +460,20 @@ page_test('Server shows its facts and its configuration', async (page, server) =
   assert.equal((await (await fetch(`${server.url}/licenses.txt`)).text()).includes('Apache License'), true);
 });
 
+page_test('Server shows its cluster, and what is wrong with it', async (page, server) => {
+  server.queue.cluster_details = {name: 'orders', node: 'a', leads: true, epoch: 4, newest: 4711, applied: 4711, flushed: 4700, append_mean_seconds: 0.0031, append_failure: null,
+    standbys: 2, standby_lag: 1, clock_ahead_seconds: 0.002, etcd_alarms_no_space: 0, etcd_alarms_corrupt: 0, settings_differ: 0};
+  await page.goto(`${server.url}/server`);
+  const facts = () => page.getByRole('region', {name: 'Cluster'}).or(page.locator('section[aria-labelledby=facts-cluster]')).innerText();
+  await page.getByRole('heading', {name: 'Cluster'}).waitFor();
+  for (const text of ['orders', 'leads', '1 entry', '4,711', 'takes entries', 'as the cluster’s', 'perennial cluster handover'])
+    assert.ok((await facts()).includes(text), `${text} in ${await facts()}`);
+  Object.assign(server.queue.cluster_details, {append_failure: 'etcd: no space', standbys: 0, clock_ahead_seconds: -65, etcd_alarms_no_space: 2, settings_differ: 1});
+  await page.goto(`${server.url}/server`);
+  await page.getByText('none: nobody can take over').waitFor();
+  for (const text of ['etcd: no space', '2 raised', '1 differs', '1 min 5 s behind']) assert.ok((await facts()).includes(text), `${text} in ${await facts()}`);
+}, {needs_mock: true});
+
 page_test('Server shows the store, certificates and the audit', async (page, server) => {
   if (is_mock) {
     server.queue.files_in_use = false;

@@ -160,8 +160,13 @@
  * @property {number} descriptors_max
  * @property {number} disk_free_bytes
  * @property {{log_files: number, log_bytes_max: number, batches: number, batch_bytes: number, batch_jobs_mean: number}} store
+ * @property {ClusterDetails|null} cluster
  * @property {{listener: string, left_seconds: number}[]} certificates
  * @property {boolean} files_in_use Of users and of TLS, when they were read last.
+ *
+ * @typedef {{name: string, node: string, leads: boolean, epoch: number, newest: number, applied: number, flushed: number, append_mean_seconds: number,
+ *   append_failure: string|null, standbys: number, standby_lag: number, clock_ahead_seconds: number, etcd_alarms_no_space: number, etcd_alarms_corrupt: number,
+ *   settings_differ: number}} ClusterDetails
  *
  * @typedef {object} AuditLine
  * @property {number} age_seconds

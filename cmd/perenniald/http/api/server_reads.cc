@@ -31,6 +31,32 @@ Json cluster_json(const ClusterHealth& health) {
            health.append_failure.empty() ? Json(nullptr) : Json(health.append_failure)}};
 }
 
+double mean_seconds(const LatencyHistogram& times) {
+  if (times.count() == 0) return 0;
+  return times.view().sum * nanos_to_seconds / static_cast<double>(times.count());
+}
+
+// What the leader of a cluster knows of it. Null: it is part of no cluster.
+Json cluster_details(const ClusterHealth& health, const std::optional<ClusterFacts>& facts) {
+  if (!health.is_node || !facts) return nullptr;
+  return {{"name", health.name},
+          {"node", health.node},
+          {"leads", health.leads},
+          {"epoch", facts->epoch},
+          {"newest", facts->newest},
+          {"applied", facts->applied},
+          {"flushed", facts->flushed},
+          {"append_mean_seconds", mean_seconds(facts->appends)},
+          {"append_failure",
+           health.append_failure.empty() ? Json(nullptr) : Json(health.append_failure)},
+          {"standbys", facts->standbys},
+          {"standby_lag", facts->standby_lag},
+          {"clock_ahead_seconds", in_seconds(facts->clock_ahead)},
+          {"etcd_alarms_no_space", facts->alarms_no_space},
+          {"etcd_alarms_corrupt", facts->alarms_corrupt},
+          {"settings_differ", facts->settings_differ}};
+}
+
 // The counts of the buckets, and of what lies beyond the last one.
 Json counts_of(const HistogramView& view) {
   Json counts = Json::array();
@@ -227,6 +253,7 @@ Api::Made Api::server_details(const Ask& /*ask*/) {
          {"batches", store.batches.jobs.count()},
          {"batch_bytes", store.batches.bytes.view().sum},
          {"batch_jobs_mean", store.batch_jobs_mean}}},
+       {"cluster", cluster_details(sources_.cluster_health(), sources_.cluster_facts())},
        {"certificates", certificates},
        {"files_in_use", facts.reload_success}});
 }

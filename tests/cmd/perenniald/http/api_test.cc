@@ -1812,6 +1812,32 @@ TEST_F(ApiUsers, AreAllowedAsManyRequestsAsTheirAddress) {
   EXPECT_EQ(got(get("/api/v1/session", bearer(mailer_))).status, 200u);
 }
 
+TEST_F(ApiTest, TellsOfTheCluster) {
+  EXPECT_EQ(get_from("/api/v1/server/details").json()["cluster"], nullptr);
+  cluster_ = {.is_node = true, .name = "orders", .node = "a", .leads = true};
+  cluster_facts_ = ClusterFacts{.epoch = 4,
+                                .newest = 70,
+                                .applied = 70,
+                                .flushed = 60,
+                                .clock_ahead = -500 * nanos_per_ms,
+                                .standbys = 2,
+                                .standby_lag = 3};
+  cluster_facts_->appends.record_time(2 * nanos_per_ms);
+  cluster_facts_->appends.record_time(4 * nanos_per_ms);
+  const json cluster = get_from("/api/v1/server/details").json()["cluster"];
+  EXPECT_EQ(cluster["name"], "orders");
+  EXPECT_EQ(cluster["newest"], 70);
+  EXPECT_EQ(cluster["flushed"], 60);
+  EXPECT_EQ(cluster["standbys"], 2);
+  EXPECT_EQ(cluster["standby_lag"], 3);
+  EXPECT_EQ(cluster["append_failure"], nullptr);
+  EXPECT_DOUBLE_EQ(cluster["append_mean_seconds"], 0.003);
+  EXPECT_DOUBLE_EQ(cluster["clock_ahead_seconds"], -0.5);
+  cluster_.append_failure = "etcdserver: mvcc: database space exceeded";
+  EXPECT_EQ(get_from("/api/v1/server/details").json()["cluster"]["append_failure"],
+            "etcdserver: mvcc: database space exceeded");
+}
+
 TEST_F(ApiUsers, SeeOfTheServerAndTheLogWhatTheyMay) {
   const std::string path = "/api/v1/session?with=server";
   EXPECT_FALSE(get_from(path).json().contains("server"));

@@ -48,6 +48,7 @@ export function ServerScreen({may}) {
       <section aria-labelledby="facts-connections"><h2 id="facts-connections">Connections</h2><${Facts} class="list" facts=${[
         ['All', count(connections.all)], ['Producers', count(connections.producers)], ['Workers', count(connections.workers)],
         ['Waiting', count(connections.waiting)]]} /></section>
+      ${details?.cluster && html`<section aria-labelledby="facts-cluster"><h2 id="facts-cluster">Cluster</h2><${Facts} class="list" facts=${cluster_facts(details.cluster)} /></section>`}
     </div>
     ${details?.certificates.length > 0 && html`<${Certificates} certificates=${details.certificates} />`}
     ${may.admin && html`<${Audit} /><${Configuration} />`}
@@ -67,6 +68,27 @@ const store_facts = ({disk_free_bytes, store}) => [
   ['Free on the disk', bytes(disk_free_bytes)],
   ['Log', `${count(store.log_files)} ${store.log_files === 1 ? 'file' : 'files'}, at most ${bytes(store.log_bytes_max)}`],
   ['Batches', count(store.batches)], ['Jobs in a batch', rate(store.batch_jobs_mean)], ['Written', bytes(store.batch_bytes)],
+];
+
+const clock_off_seconds = 10;  // As the alert has it.
+
+/** @param {number} n @param {string} text Of what there should be none. */
+const none_of = (n, text) => (n ? html`<${Badge} kind="warn" icon="warning">${count(n)} ${text}<//>` : 'none');
+
+/** @param {import('../types.js').ClusterDetails} cluster @returns {[string, any][]} */
+const cluster_facts = (cluster) => [
+  ['Cluster', html`<bdi class="name">${visible_line(cluster.name)}</bdi>`],
+  ['This node', html`<bdi class="name">${visible_line(cluster.node)}</bdi> <${Badge} kind=${cluster.leads ? 'good' : 'warn'} icon=${cluster.leads ? 'ok' : 'warning'}>${cluster.leads ? 'leads' : 'does not lead'}<//>`],
+  ['Standbys', cluster.standbys ? count(cluster.standbys) : html`<${Badge} kind="warn" icon="warning">none: nobody can take over<//>`],
+  ['The slowest is behind', `${count(cluster.standby_lag)} ${cluster.standby_lag === 1 ? 'entry' : 'entries'}`],
+  ['Newest entry', count(cluster.newest)], ['On this disk', count(cluster.flushed)], ['Epoch', count(cluster.epoch)],
+  ['Append, in the mean', time(cluster.append_mean_seconds)],
+  ['etcd', cluster.append_failure === null ? 'takes entries' : html`<${Badge} kind="bad" icon="warning">${visible_line(cluster.append_failure)}<//>`],
+  ['Alarms of etcd', none_of(cluster.etcd_alarms_no_space + cluster.etcd_alarms_corrupt, 'raised')],
+  ['Settings unlike the leader’s', none_of(cluster.settings_differ, cluster.settings_differ === 1 ? 'differs' : 'differ')],
+  ['Clock', Math.abs(cluster.clock_ahead_seconds) < clock_off_seconds ? 'as the cluster’s'
+    : html`<${Badge} kind="warn" icon="warning">${time(Math.abs(cluster.clock_ahead_seconds))} ${cluster.clock_ahead_seconds > 0 ? 'ahead' : 'behind'}<//>`],
+  ['Hand over', html`<code>perennial cluster handover</code>`],
 ];
 
 const soon_seconds = 14 * 86400;
