@@ -30,12 +30,13 @@ void refuse_put(State& state, const Conn& conn, PutRefusal why) {
   state.turn.answer(conn.id, count_refusal(state, why));
 }
 
-// `tubes`: that of each item.
+// `tubes`: that of each item. Null: the item was a duplicate before the batch.
 void put_items(State& state, Conn& conn, const PutBatch& batch, std::span<Tube* const> tubes) {
   auto inserted = std::make_unique<BatchInserted>();
   for (size_t i = 0; i < tubes.size(); ++i) {
     const Put& item = batch.items[i];
-    if (const auto duplicate = find_duplicate(state, tubes[i]->name, item)) {
+    const auto duplicate = find_duplicate(state, put_tube(state, conn, batch.tube, item), item);
+    if (duplicate) {
       inserted->items.push_back(
           {.id = duplicate->id, .is_duplicate = true, .state = duplicate->state});
     } else {
@@ -43,7 +44,9 @@ void put_items(State& state, Conn& conn, const PutBatch& batch, std::span<Tube* 
     }
   }
   state.turn.answer(conn.id, std::move(inserted));
-  for (Tube* const tube : tubes) hand_out(state, *tube);
+  for (Tube* const tube : tubes) {
+    if (tube != nullptr) hand_out(state, *tube);
+  }
 }
 
 }  // namespace
@@ -89,32 +92,45 @@ void run(State& state, Conn& conn, const PutNoCrlf& /*put*/) {
 
 void run(State& state, Conn& conn, const PutBatch& batch) {
   state.conns.count_as_producer(conn);
-  if (state.is_draining) return refuse_put(state, conn, PutRefusal::Draining);
   // Without items: there was no memory for them.
-  if (batch.items.empty()) return refuse_put(state, conn, PutRefusal::Space);
-  const auto has_key = [](const Put& item) { return item.options && item.options->key; };
-  const auto keys = static_cast<size_t>(std::ranges::count_if(batch.items, has_key));
+  if (batch.items.empty()) {
+    return refuse_put(state, conn, state.is_draining ? PutRefusal::Draining : PutRefusal::Space);
+  }
+  // As for a put: what is there already takes no place, and a producer that has lost its answer
+  // gets it even where no put is accepted.
+  const auto is_new = [&](const Put& item) {
+    return !is_duplicate(state, put_tube(state, conn, batch.tube, item), item);
+  };
+  const auto has_new_key = [&](const Put& item) {
+    return item.options && item.options->key && is_new(item);
+  };
+  const auto jobs = static_cast<size_t>(std::ranges::count_if(batch.items, is_new));
+  const auto keys = static_cast<size_t>(std::ranges::count_if(batch.items, has_new_key));
   std::vector<Tube*> tubes;
   std::optional<PutRefusal> refusal;
+  if (jobs > 0 && state.is_draining) refusal = PutRefusal::Draining;
   for (const Put& item : batch.items) {
-    const std::string& name = put_tube(state, conn, batch.tube, item);
-    refusal = put_refusal(state, name, batch.items.size(), keys);
     if (refusal) break;
-    tubes.push_back(state.tubes.find_or_make(name));
-    if (tubes.back() != nullptr) continue;
-    tubes.pop_back();
-    refusal = PutRefusal::Tubes;
-    break;
+    tubes.push_back(nullptr);
+    if (!is_new(item)) continue;
+    const std::string& name = put_tube(state, conn, batch.tube, item);
+    refusal = put_refusal(state, name, jobs, keys);
+    if (refusal) break;
+    tubes.back() = state.tubes.find_or_make(name);
+    if (tubes.back() == nullptr) refusal = PutRefusal::Tubes;
   }
   if (refusal) {
     refuse_put(state, conn, *refusal);
   } else {
     put_items(state, conn, batch, tubes);
   }
-  // A tube may have been made for a batch that is refused, or for a duplicate. The order in which
-  // tubes end is visible, so it is that of their numbers and not of their addresses.
+  // A tube may have been made for a batch that is refused, or for the second of two items with one
+  // key. The order in which tubes end is visible, so it is that of their numbers and not of their
+  // addresses.
   std::set<TubeId> ids;
-  for (const Tube* const tube : tubes) ids.insert(tube->id);
+  for (const Tube* const tube : tubes) {
+    if (tube != nullptr) ids.insert(tube->id);
+  }
   for (const TubeId id : ids) state.tubes.end_if_unused(state.tubes.of(id));
 }
 

@@ -17,6 +17,11 @@ Nanos held_until(const JobKey& key, Nanos created) {
   return later(created, static_cast<Nanos>(key.seconds) * nanos_per_second);
 }
 
+bool is_duplicate(const State& state, const std::string& name, const Put& put) {
+  return put.options && put.options->key &&
+         state.keys.find_taken(name, put.options->key->key, state.turn.now()) != nullptr;
+}
+
 std::optional<Duplicate> find_duplicate(State& state, const std::string& name, const Put& put) {
   if (!put.options || !put.options->key) return std::nullopt;
   const KeyTable::Entry* const entry =

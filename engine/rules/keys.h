@@ -13,6 +13,8 @@ namespace perennial::engine {
 
 // Returns the job that has the key of the put, if there is one, and counts it.
 std::optional<Duplicate> find_duplicate(State& state, const std::string& tube, const Put& put);
+// The same without counting it.
+bool is_duplicate(const State& state, const std::string& tube, const Put& put);
 // When the time of a key that is held until:ttl is over. `created`: the put of its job.
 Nanos held_until(const JobKey& key, Nanos created);
 // A new job takes its key.

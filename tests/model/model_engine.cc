@@ -106,9 +106,15 @@ struct ModelEngine::Apply {
   void operator()(const PutBatch& batch) const {
     ++n.commands_.of<PutBatch>();
     conn().producer = true;
-    if (n.draining_) return say(Word::Draining);
+    const auto is_new = [&](const Put& item) {
+      const bool has_key = item.options && item.options->key;
+      return !has_key || n.taken_key(tube_for(item, batch.tube), item.options->key->key) == nullptr;
+    };
+    const bool has_new = std::ranges::any_of(batch.items, is_new);
+    if (n.draining_ && has_new) return say(Word::Draining);
     std::set<std::string> tubes;
     for (const Put& item : batch.items) {
+      if (!is_new(item)) continue;
       if (n.is_draining(tube_for(item, batch.tube))) return refuse_batch(tubes, Word::Draining);
       if (!n.accepts_puts_) return refuse_batch(tubes, Word::OutOfMemory);
       tubes.insert(tube_for(item, batch.tube));
@@ -127,7 +133,8 @@ struct ModelEngine::Apply {
     }
     say(std::move(inserted));
     for (const Put& item : batch.items) {
-      n.serve(n.find_tube(tube_for(item, batch.tube))->id);
+      const Tube* const tube = n.find_tube(tube_for(item, batch.tube));
+      if (tube != nullptr && tubes.contains(tube->name)) n.serve(tube->id);
     }
     end_tubes(tubes);
   }
