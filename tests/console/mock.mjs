@@ -263,7 +263,8 @@ export class Queue {
     }
     return {name: tube.name, ...Object.fromEntries(states.map((state) => [state, tube.ids[state].size])), urgent, puts: tube.puts, deletes: tube.deletes,
       using: tube.using, watching: tube.watching, waiting: tube.waiting, pause_left_seconds: Math.max(0, tube.paused_until - seconds()),
-      oldest_ready_seconds: oldest === Infinity ? 0 : seconds() - oldest, parked, duplicates: 0, dead: 0, expired: 0};
+      oldest_ready_seconds: oldest === Infinity ? 0 : seconds() - oldest, parked, duplicates: 0, dead: 0, expired: 0,
+      put_bytes: 0, reserves: 0, releases: 0, buries: 0, kicks: 0, timeouts: 0, holds_dead: [...tube.ids.ready].some((id) => Boolean(this.jobs.get(id).from))};
   }
 
   view_server(user) {

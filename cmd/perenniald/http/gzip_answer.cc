@@ -121,7 +121,7 @@ class GzipAnswer final : public Answer {
 bool accepts_gzip(const Request& request) {
   for (const std::string_view item : common::list_items(request.field("accept-encoding"))) {
     if (common::trimmed(item.substr(0, item.find(';'))) != "gzip") continue;
-    const size_t at = item.find("q=");
+    const size_t at = std::min(item.find("q="), item.find("Q="));
     if (at == std::string_view::npos) return true;
     double weight = 0;  // One of 0 refuses it.
     const std::string_view number = item.substr(at + 2);

@@ -42,9 +42,9 @@ function of_server({store, draining, cluster, limits, connections, jobs, tubes, 
   ].filter((each) => each);
 }
 
-/** Paused tubes are meant to wait, and so are dead jobs. @param {Tube[]} tubes @param {FailedGroup[]} groups */
-const late_of = (tubes, groups) => tubes.filter(({name, oldest_ready_seconds, pause_left_seconds}) => oldest_ready_seconds >= late_seconds &&
-  !(pause_left_seconds > 0) && !groups.some(({tube, how}) => tube === name && how === 'dead'));
+/** Paused tubes are meant to wait, and so are dead jobs. @param {Tube[]} tubes */
+const late_of = (tubes) => tubes.filter(({oldest_ready_seconds, pause_left_seconds, holds_dead}) =>
+  oldest_ready_seconds >= late_seconds && !(pause_left_seconds > 0) && !holds_dead);
 
 /**
  * @param {{server: Server|undefined, tubes: Tube[]|undefined, may: import('./types.js').May}} props Server: for whom may see it. Tubes: those with the oldest ready
@@ -55,7 +55,7 @@ export function Problems({server, tubes, may}) {
     {seconds: may.inspect ? failed_seconds : 0});
   const sentences = server ? of_server(server) : [];
   const groups = /** @type {FailedGroup[]} */ (value?.groups ?? []);
-  const late = late_of(tubes ?? [], groups);
+  const late = late_of(tubes ?? []);
   const is_known = tubes && value !== undefined;
   if (!sentences.length && !late.length && !groups.length) {
     return html`<${Problem} error=${error} />${!error && (is_known

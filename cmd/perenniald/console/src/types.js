@@ -92,6 +92,12 @@
  * @property {number} delayed
  * @property {number} buried
  * @property {number} puts
+ * @property {number} put_bytes
+ * @property {number} reserves
+ * @property {number} releases
+ * @property {number} buries
+ * @property {number} kicks
+ * @property {number} timeouts
  * @property {number} deletes
  * @property {number} using
  * @property {number} watching
@@ -102,6 +108,7 @@
  * @property {number} duplicates
  * @property {number} dead
  * @property {number} expired
+ * @property {boolean} holds_dead
  * @property {TubeMay} [may]
  * @property {number} [gone_seconds] It is gone, and was last seen so long ago.
  * @property {{tries: number, backoff: string, dead: string, expire_seconds: number, reserved: number, rate: string, drain: boolean, keep_seconds: number, keep_max: number}} [settings]

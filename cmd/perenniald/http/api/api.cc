@@ -267,9 +267,13 @@ Http::Handled Api::handle(const Request& request, const Caller& caller) {
       continue;
     }
     if (!caller.is_known() && !row.route.is_open) {
-      Response response = problem_response(Status::Unauthorized,
-                                           "Sign in, or send the field Authorization with Bearer "
-                                           "and a token.");
+      const bool has_token = request.fields.contains("authorization");
+      Response response =
+          problem_response(Status::Unauthorized,
+                           has_token ? "The field Authorization has no token of a user: it must be "
+                                       "Bearer and a token that the file of users knows."
+                                     : "Sign in, or send the field Authorization with Bearer and a "
+                                       "token.");
       response.fields = {{"WWW-Authenticate", "Bearer"}};
       return {route, answer_now(std::move(response))};
     }

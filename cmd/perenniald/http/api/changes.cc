@@ -80,22 +80,40 @@ PutAsked read_put(Fields& fields, std::string body) {
   return out;
 }
 
+// The key of a job whose request has this Idempotency-Key; `number`: of a job of an array. No key
+// of the one kind is one of the other: slashes of the field are doubled, and the number has one.
+std::string key_of_request(std::string_view given, std::optional<size_t> number) {
+  std::string key;
+  for (const char letter : given) key.append(letter == '/' ? 2 : 1, letter);
+  if (number) key += fmt::format("/{}", *number);
+  return key;
+}
+
 // A request that is sent again, because its answer was lost, puts nothing: the field
-// Idempotency-Key is the key of the job for a day, and with a number behind it that of a job of an
-// array.
+// Idempotency-Key makes the key of each of its jobs for a day.
 void keep_from_repeating(const Request& request, Put& put, std::optional<size_t> number,
                          Fields& fields) {
   if (!request.fields.contains("idempotency-key")) return;
   const std::string_view given = request.field("idempotency-key");
-  std::string key(given);
-  if (number) key += fmt::format("/{}", *number);
-  if (put.options->key) fields.add_problem("Either key or Idempotency-Key can be given.");
+  std::string key = key_of_request(given, number);
+  if (put.options->key) fields.add_problem("Give key or Idempotency-Key, and not both.");
   // A key that a program has left empty would keep nothing from being put again.
   if (given.empty() || !wire::is_tube_name(key)) {
     fields.add_problem("Idempotency-Key must have the form of a tube's name.");
   }
   put.options->key = KeyOption{.key = std::move(key), .seconds = idempotency_seconds};
   put.options->until = KeyUntil::Ttl;
+}
+
+// The tube, or the dead tube, of which the caller has no grant to put there. None: there is none.
+std::optional<std::string> forbidden_tube(const Caller& caller, const Put& put) {
+  const std::string& named = put.options->tube;
+  const std::string tube = named.empty() ? "default" : named;
+  if (!caller.may_on(tube, access::Verb::Produce)) return tube;
+  const std::string& dead = put.options->dead;
+  const bool is_good = dead.empty() || caller.may_on(dead, access::Verb::Produce) ||
+                       caller.may_on(dead, access::Verb::Manage);
+  return is_good ? std::nullopt : std::optional(dead);
 }
 
 bool is_duplicate(const wire::ClientReply& inserted) {
@@ -185,6 +203,9 @@ Api::Made Api::put(const Ask& ask) {
   PutAsked asked = read_put(fields, std::move(body));
   keep_from_repeating(ask.request, asked.put, {}, fields);
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  if (const auto tube = forbidden_tube(ask.caller, asked.put)) {
+    return forbidden(ask, access::Verb::Produce, *tube);
+  }
   return make_command_answer(
       sources_.queue(), ask.caller, {{std::move(asked.put), std::move(asked.body)}},
       [&sources = sources_](const QueueReplies& replies) {
@@ -208,6 +229,9 @@ Api::Made Api::put_several(const Ask& ask) {
       const std::string_view all = is_lines(ask.request) ? "lines" : "array";
       return answer_now(problem_response(Status::BadRequest,
                                          fmt::format("Job {} of the {}: {}", i, all, problem)));
+    }
+    if (const auto tube = forbidden_tube(ask.caller, asked.put)) {
+      return forbidden(ask, access::Verb::Produce, *tube);
     }
     wire::append_item(items, asked.put, asked.body);
   }

@@ -271,7 +271,9 @@ Api::Made Api::failures(const Ask& ask) {
   }
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
   // An empty list would say that all is well.
-  if (!ask.caller.may(access::Verb::Inspect)) return forbidden(ask, access::Verb::Inspect);
+  if (!ask.caller.may(access::Verb::Inspect)) {
+    return forbidden(ask, access::Verb::Inspect, asked.tube);
+  }
   if (!asked.tube.empty()) {
     if (!wire::is_tube_name(asked.tube)) return not_found("There is no such tube.");
     if (Made refusal = refused(ask, ListJobs{.tube = asked.tube})) return refusal;

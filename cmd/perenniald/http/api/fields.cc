@@ -344,7 +344,17 @@ std::optional<Response> Fields::problem() {
 }
 
 std::optional<std::string> Query::text(std::string_view name) {
-  const std::vector<std::string> values = query_values(query_, name);
+  return decoded(name, query_values(query_, name));
+}
+
+std::optional<std::string> Query::words(std::string_view name) {
+  std::vector<std::string> values = query_values(query_, name);
+  for (std::string& value : values) std::ranges::replace(value, '+', ' ');
+  return decoded(name, values);
+}
+
+std::optional<std::string> Query::decoded(std::string_view name,
+                                          const std::vector<std::string>& values) {
   if (values.empty()) return std::nullopt;
   std::optional<std::string> value = percent_decoded(values.front());
   if (!value || values.size() > 1) problem_ = fmt::format("{} is not well-formed.", name);

@@ -98,11 +98,16 @@ class Query {
 
   // None: the query does not name it.
   std::optional<std::string> text(std::string_view name);
+  // The same of what people write: as forms and most libraries send it, a "+" is a space and "%2B"
+  // a plus. Names of tubes may have a plus and have no space, so theirs are what they are.
+  std::optional<std::string> words(std::string_view name);
   uint64_t number(std::string_view name, uint64_t otherwise, uint64_t min, uint64_t max);
   void add_problem(std::string text) { problem_ = std::move(text); }
   const std::string& problem() const { return problem_; }
 
  private:
+  std::optional<std::string> decoded(std::string_view name, const std::vector<std::string>& values);
+
   const std::string_view query_;
   std::string problem_;
 };

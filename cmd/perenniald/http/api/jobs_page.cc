@@ -65,7 +65,7 @@ class JobsPage final : public Answer {
 
   void add_found() {
     for (const JobStats& job : std::exchange(found_, {})) {
-      if (asked_.note && reader_.of(job.id).line != *asked_.note) continue;
+      if (asked_.note && !fits_line(*asked_.note, reader_.of(job.id).line)) continue;
       if (listed_ == asked_.limit) {
         // The page is full, and the next one begins behind its last job.
         cursor_ = last_;

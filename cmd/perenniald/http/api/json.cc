@@ -55,6 +55,12 @@ Json tube_json(const TubeStats& tube) {
   Json out = {{"name", tube.name}};
   out.update(counts_json(tube.jobs));
   out.update({{"puts", tube.puts},
+              {"put_bytes", tube.put_bytes},
+              {"reserves", tube.job_ends.reserved},
+              {"releases", tube.job_ends.released},
+              {"buries", tube.job_ends.buried},
+              {"kicks", tube.job_ends.kicked},
+              {"timeouts", tube.timeouts},
               {"deletes", tube.cmd_delete},
               {"using", tube.using_count},
               {"watching", tube.watching_count},
@@ -64,7 +70,8 @@ Json tube_json(const TubeStats& tube) {
               {"parked", more.jobs_parked},
               {"duplicates", more.jobs_duplicate},
               {"dead", more.jobs_dead},
-              {"expired", more.jobs_expired}});
+              {"expired", more.jobs_expired},
+              {"holds_dead", tube.holds_dead}});
   return out;
 }
 

@@ -28,6 +28,11 @@ std::string cut(std::string_view line) {
 
 }  // namespace
 
+bool fits_line(std::string_view wanted, std::string_view line) {
+  if (wanted == line) return true;
+  return wanted.ends_with('*') && line.starts_with(wanted.substr(0, wanted.size() - 1));
+}
+
 void set_lines(NoteLines& note, std::string_view text) {
   std::string_view first;
   std::string_view last;

@@ -33,6 +33,8 @@ struct NoteLines {
   static constexpr size_t line_bytes_max = 300;
 };
 
+// Whether a line is the wanted one, or begins with what is before a "*" at its end.
+bool fits_line(std::string_view wanted, std::string_view line);
 // Takes the two lines out of the text of a note.
 void set_lines(NoteLines& note, std::string_view text);
 // Null: there is no note.

@@ -41,8 +41,10 @@ std::optional<T> value(Fields& fields, const std::string& name, std::string_view
 }
 
 std::optional<Backoff> backoff(Fields& fields) {
-  return value<Backoff>(fields, "backoff",
-                        "the first delay and the longest one, in seconds, such as \"5:600\"");
+  return value<Backoff>(
+      fields, "backoff",
+      "the first delay and the longest one, in seconds or with ms, such as \"5:600\" or "
+      "\"500ms:60\"");
 }
 
 // An empty key is none.

@@ -112,7 +112,7 @@ Api::Made Api::list_jobs(const Ask& ask, std::string tube) {
   const std::string with = query.text("with").value_or("");
   if (!with.empty() && with != "note") query.add_problem("with must be note.");
   jobs.with_notes = with == "note";
-  jobs.note = query.text("note");
+  jobs.note = query.words("note");
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
   Made refusal;
   std::optional<ListJobs> asked = asked_jobs(ask, std::move(tube), refusal, jobs.limit);
@@ -125,9 +125,9 @@ namespace {
 
 // What a search wants of a body: ?q=TEXT, or ?path=$.a.b&equals=VALUE.
 Searches::BodyTest wanted(Query& query) {
-  const std::optional<std::string> bytes = query.text("q");
+  const std::optional<std::string> bytes = query.words("q");
   const std::optional<std::string> path = query.text("path");
-  const std::optional<std::string> value = query.text("equals");
+  const std::optional<std::string> value = query.words("equals");
   if (!query.problem().empty()) return {};
   const auto fits = [](const std::optional<std::string>& text) {
     return text && text->size() <= Searches::bytes_max;
@@ -207,7 +207,9 @@ Api::Made Api::jobs_of_tube(const Ask& ask) {
 }
 
 Api::Made Api::job(const Ask& ask) {
-  constexpr std::string_view absent = "There is no such job: it was deleted, or never put.";
+  constexpr std::string_view absent =
+      "There is no such job: it was deleted, or never put. "
+      "If its tube keeps jobs that have ended, it is at /api/v1/ended/ID.";
   const JobId id = number_of(ask.names.front(), UINT64_MAX).value_or(0);
   if (Made refusal = refused(ask, StatsJob{.id = id}, absent)) return refusal;
   const std::optional<JobStats> stats = sources_.engine().job_statistics(id);

@@ -16,6 +16,9 @@ namespace {
 // So much of bodies is made into text in less than a millisecond.
 constexpr size_t body_bytes_per_step = 128 << 10;
 constexpr size_t rows_per_step = 25;
+// About what a row has besides its body.
+constexpr size_t row_bytes = 4'096;
+constexpr std::string_view rows_begin = "{\"reservations\":[";
 
 class ReserveAnswer final : public Answer {
  public:
@@ -45,9 +48,9 @@ class ReserveAnswer final : public Answer {
   }
   Response take() override {
     if (stage_ == Stage::Refused) return *std::exchange(refusal_, std::nullopt);
-    Response response = {.status = Status::Ok,
-                         .content_type = "application/json",
-                         .body = "{\"reservations\":[" + rows_ + "]}\n"};
+    Response response = {
+        .status = Status::Ok, .content_type = "application/json", .body = std::move(rows_)};
+    response.body += "]}\n";
     if (given_ != 0) {
       response.on_lost = [&leases = leases_, id = given_] { leases.give_back(id); };
       given_ = 0;
@@ -143,7 +146,10 @@ class ReserveAnswer final : public Answer {
     Json row = {{"lease", leases_.tokens().make(number, user_)}};
     row.update(lease_end_json(lease->ends_at, sources_.now()));
     row["job"] = view_.of(*stats);
-    if (!rows_.empty()) rows_ += ',';
+    if (rows_.size() > rows_begin.size()) rows_ += ',';
+    // Grown step by step, a text of hundreds of megabytes would be copied as a whole again and
+    // again. One whose bytes all are written as six still is.
+    rows_.reserve(rows_.size() + job.text.size() / 3 * 4 + row_bytes);
     rows_ += dumped(row);
     rows_.back() = ',';
     body_.emplace(std::move(job.text));
@@ -164,7 +170,7 @@ class ReserveAnswer final : public Answer {
   ConnId given_ = 0;  // The reservation, when leases_ has it and no answer has been taken.
   std::vector<uint64_t> numbers_;
   size_t next_ = 0;
-  std::string rows_;
+  std::string rows_ = std::string(rows_begin);
   std::optional<BodyText> body_;  // Of the last of the rows, which is not whole.
 };
 

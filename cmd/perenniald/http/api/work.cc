@@ -88,6 +88,9 @@ Api::Made Api::reserve_jobs(const Ask& ask) {
   std::string problem = query.problem();
   std::vector<std::string> tubes = tubes_of(ask.names.front(), ask.request.query, problem);
   if (!problem.empty()) return refuse(Status::BadRequest, problem);
+  for (const std::string& tube : tubes) {
+    if (Made refusal = refused(ask, Watch{.tube = tube})) return refusal;
+  }
   const std::string user = ask.caller.user != nullptr ? ask.caller.user->name : std::string();
   const auto judge = [&] { return leases_.places().judge(user, count, Leases::max); };
   if (judge() != Places::Verdict::Free) leases_.end_lost();

@@ -453,12 +453,12 @@ TEST_F(ApiTest, RefusesOptionsThatAreNone) {
            Row{R"("tries":0)", "tries must be a whole number from 1 to 1000000."},
            Row{R"("tries":1000001)", "tries must be a whole number from 0 to 1000000."},
            Row{R"("backoff":"9:3")",
-               "backoff must be the first delay and the longest one, in seconds, "
-               "such as \"5:600\"."},
+               "backoff must be the first delay and the longest one, in seconds or with ms, "
+               "such as \"5:600\" or \"500ms:60\"."},
            Row{R"("backoff":5)", "backoff must be a text."},
            Row{R"("backoff":" 5")",
-               "backoff must be the first delay and the longest one, in seconds, "
-               "such as \"5:600\"."},
+               "backoff must be the first delay and the longest one, in seconds or with ms, "
+               "such as \"5:600\" or \"500ms:60\"."},
            Row{R"("dead":"-")",
                "dead is no name of a tube: 1 to 200 of A-Z a-z 0-9 - + / ; . $ _ ( ), "
                "not beginning with -."},
@@ -548,11 +548,25 @@ TEST_F(ApiTest, PutsOnceWhatIsSentTwiceWithAnIdempotencyKey) {
   EXPECT_EQ(change("POST", "/api/v1/jobs", body, field).status, 201u);
   EXPECT_EQ(change("POST", "/api/v1/jobs", R"({"tube":"mail","body":"a","key":"k"})", field)
                 .json()["detail"],
-            "Either key or Idempotency-Key can be given.");
+            "Give key or Idempotency-Key, and not both.");
   EXPECT_EQ(change("POST", "/api/v1/jobs", body, "Idempotency-Key: a b\r\n").status, 400u);
   // A program whose variable is empty.
   for (const std::string& jobs : {body, two}) {
     EXPECT_EQ(change("POST", "/api/v1/jobs", jobs, "Idempotency-Key: \r\n").status, 400u) << jobs;
+  }
+}
+
+// One of a job of an array is none of a single job, whatever slashes there are.
+TEST_F(ApiTest, TellsIdempotencyKeysApart) {
+  const std::string one = R"({"body":"a"})";
+  int jobs = 0;
+  for (const std::string key : {"a", "a/0", "a/1", "a//1", "a/", "a//0", "a/0/0"}) {
+    const std::string field = "Idempotency-Key: " + key + "\r\n";
+    EXPECT_EQ(change("POST", "/api/v1/jobs", "[" + one + "," + one + "]", field).status, 201u)
+        << key;
+    EXPECT_EQ(change("POST", "/api/v1/jobs", one, field).json()["id"], std::to_string(jobs + 3))
+        << key;
+    jobs += 3;
   }
 }
 
@@ -751,6 +765,12 @@ TEST_F(FailedApiTest, ListsJobsWithTheirNotes) {
   put("mail", "b");
   EXPECT_EQ(get_from("/api/v1/jobs/5").json()["notes"], 0);
   EXPECT_THAT(ids(get_from("/api/v1/tubes/mail/jobs?note=").json()["jobs"]), ElementsAre("5"));
+  // As forms write a space; and all lines that begin so.
+  const json written = get_from("/api/v1/tubes/mail/jobs?note=no%20such%20host").json()["jobs"];
+  EXPECT_EQ(get_from("/api/v1/tubes/mail/jobs?note=no+such+host").json()["jobs"], written);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail/jobs?note=no+such*").json()["jobs"], written);
+  EXPECT_THAT(get_from("/api/v1/tubes/mail/jobs?note=no%2Bsuch%2Bhost").json()["jobs"], IsEmpty());
+  EXPECT_THAT(get_from("/api/v1/tubes/mail/jobs?note=such*").json()["jobs"], IsEmpty());
   const json page = get_from("/api/v1/tubes/mail/jobs?note=no%20such%20host&limit=1").json();
   EXPECT_THAT(ids(page["jobs"]), ElementsAre("1"));
   EXPECT_THAT(ids(get_from("/api/v1/tubes/mail/jobs?note=no%20such%20host&limit=1&after=" +
@@ -2057,6 +2077,30 @@ TEST_F(ApiUsers, AreCountedAndAuditedByWhatTheyAreRefused) {
   EXPECT_THAT(refusals_, ElementsAre("operator POST /api/v1/drain asked for by a page of another "
                                      "site"));
   EXPECT_EQ(harness_.core().gate().counts().forbidden, before.forbidden);
+}
+
+// Of several jobs, and of a dead tube, only what is missing.
+TEST_F(ApiUsers, AreToldWhichTubeOfAPutIsMissing) {
+  const auto detail = [&](const std::string& body) {
+    const Got refused = change("POST", "/api/v1/jobs", body, shown(mailer_));
+    EXPECT_EQ(refused.status, 403u) << body;
+    return refused.json()["detail"].get<std::string>();
+  };
+  EXPECT_THAT(detail(R"({"body":"a","tube":"out","dead":"graves"})"),
+              HasSubstr("{tubes: [\"graves\"], verbs: [produce]}"));
+  EXPECT_THAT(detail(R"([{"body":"a","tube":"out"},{"body":"a","tube":"secret"}])"),
+              HasSubstr("{tubes: [\"secret\"], verbs: [produce]}"));
+  EXPECT_THAT(detail(R"({"body":"a"})"), HasSubstr("{tubes: [\"default\"], verbs: [produce]}"));
+  EXPECT_EQ(
+      change("POST", "/api/v1/jobs", R"({"body":"a","tube":"out","dead":"out"})", shown(mailer_))
+          .status,
+      201u);
+  const Got worker = change("POST", "/api/v1/tubes/out/reservations?tube=more", "", shown(mailer_));
+  EXPECT_EQ(worker.status, 403u);
+  EXPECT_THAT(worker.json()["detail"].get<std::string>(), HasSubstr("verbs: [consume]}"));
+  EXPECT_THAT(
+      got(get("/api/v1/server", bearer("prn_nobody_" + std::string(43, 'x')))).json()["detail"],
+      testing::StartsWith("The field Authorization has no token of a user"));
 }
 
 TEST_F(ApiUsers, AreToldWhichVerbIsMissingAndWhatGivesIt) {

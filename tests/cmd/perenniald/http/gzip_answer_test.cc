@@ -124,7 +124,8 @@ TEST(GzipAnswer, IsForThoseWhoTakeIt) {
   for (const char* const list : {"gzip", "br, gzip", "deflate,gzip;q=0.5", "gzip; q=1.0"}) {
     EXPECT_TRUE(accepts(list)) << list;
   }
-  for (const char* const list : {"", "br", "gzip;q=0", "gzip;q=0.000", "xgzip", "identity"}) {
+  for (const char* const list :
+       {"", "br", "gzip;q=0", "gzip;Q=0", "gzip;q=0.000", "xgzip", "identity"}) {
     EXPECT_FALSE(accepts(list)) << list;
   }
   EXPECT_FALSE(accepts_gzip(Request()));
