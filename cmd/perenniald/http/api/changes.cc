@@ -105,15 +105,16 @@ void keep_from_repeating(const Request& request, Put& put, std::optional<size_t>
   put.options->until = KeyUntil::Ttl;
 }
 
-// The tube, or the dead tube, of which the caller has no grant to put there. None: there is none.
-std::optional<std::string> forbidden_tube(const Caller& caller, const Put& put) {
+// The tube, or the dead tube, of which the caller has no grant to put there. Empty: there is none.
+// The queue refuses it, and its audit has it; this is for what the answer says.
+std::string forbidden_tube(const Caller& caller, const Put& put) {
   const std::string& named = put.options->tube;
   const std::string tube = named.empty() ? "default" : named;
   if (!caller.may_on(tube, access::Verb::Produce)) return tube;
   const std::string& dead = put.options->dead;
   const bool is_good = dead.empty() || caller.may_on(dead, access::Verb::Produce) ||
                        caller.may_on(dead, access::Verb::Manage);
-  return is_good ? std::nullopt : std::optional(dead);
+  return is_good ? "" : dead;
 }
 
 bool is_duplicate(const wire::ClientReply& inserted) {
@@ -203,11 +204,10 @@ Api::Made Api::put(const Ask& ask) {
   PutAsked asked = read_put(fields, std::move(body));
   keep_from_repeating(ask.request, asked.put, {}, fields);
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
-  if (const auto tube = forbidden_tube(ask.caller, asked.put)) {
-    return forbidden(ask, access::Verb::Produce, *tube);
-  }
+  std::string missing = forbidden_tube(ask.caller, asked.put);
   return make_command_answer(
-      sources_.queue(), ask.caller, {{std::move(asked.put), std::move(asked.body)}},
+      sources_.queue(), ask.caller,
+      {{std::move(asked.put), std::move(asked.body), std::move(missing)}},
       [&sources = sources_](const QueueReplies& replies) {
         const wire::ClientReply& reply = replies.front();
         if (!reply.is(Word::Inserted)) return refusal_of_put(sources, reply, 1);
@@ -221,6 +221,7 @@ Api::Made Api::put_several(const Ask& ask) {
   std::vector<Fields> each = Fields::of_array(ask.request, batch_count_max, refusal);
   if (refusal) return answer_now(*std::move(refusal));
   std::string items;
+  std::string missing;
   for (size_t i = 0; i < each.size(); ++i) {
     PutAsked asked = read_put(each[i], read_body(each[i]));
     keep_from_repeating(ask.request, asked.put, i, each[i]);
@@ -230,9 +231,7 @@ Api::Made Api::put_several(const Ask& ask) {
       return answer_now(problem_response(Status::BadRequest,
                                          fmt::format("Job {} of the {}: {}", i, all, problem)));
     }
-    if (const auto tube = forbidden_tube(ask.caller, asked.put)) {
-      return forbidden(ask, access::Verb::Produce, *tube);
-    }
+    if (missing.empty()) missing = forbidden_tube(ask.caller, asked.put);
     wire::append_item(items, asked.put, asked.body);
   }
   if (items.size() > put_batch_bytes_max) {
@@ -244,7 +243,7 @@ Api::Made Api::put_several(const Ask& ask) {
                     .tube = {},
                     .items = {}};
   return make_command_answer(
-      sources_.queue(), ask.caller, {{std::move(batch), std::move(items)}},
+      sources_.queue(), ask.caller, {{std::move(batch), std::move(items), std::move(missing)}},
       [&sources = sources_, count = each.size()](const QueueReplies& replies) {
         if (!replies.front().is(Word::InsertedBatch)) {
           return refusal_of_put(sources, replies.front(), count);

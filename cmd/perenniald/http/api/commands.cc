@@ -15,7 +15,8 @@ namespace {
 
 // A client of this server holds no jobs, so that the verb of a worker never suffices where there is
 // another one.
-Response forbidden(const Command& command) {
+Response forbidden(const QueueCommand& asked) {
+  const Command& command = asked.command;
   const std::string_view word = access::word_of(command);
   access::Verb missing = access::Verb::Produce;
   for (const access::CommandRule& rule : access::command_rules()) {
@@ -25,7 +26,9 @@ Response forbidden(const Command& command) {
       if (rule.verbs.holds(row.verb) && row.verb != access::Verb::Consume) break;
     }
   }
-  return problem_response(Status::Forbidden, forbidden_text(missing, access::subject_of(command)));
+  const std::string subject =
+      asked.forbidden_tube.empty() ? access::subject_of(command) : asked.forbidden_tube;
+  return problem_response(Status::Forbidden, forbidden_text(missing, subject));
 }
 
 class CommandAnswer final : public Answer {
@@ -61,7 +64,7 @@ class CommandAnswer final : public Answer {
       return problem_response(Status::ServiceUnavailable,
                               "The server has ended the request: its user is gone.");
     }
-    if (replies_.front().is(Word::Forbidden)) return forbidden(commands_.front().command);
+    if (replies_.front().is(Word::Forbidden)) return forbidden(commands_.front());
     return finish_(std::move(replies_));
   }
 

@@ -18,6 +18,8 @@ namespace perennial::http {
 struct QueueCommand {
   Command command;
   std::string body = {};
+  // The tube of which a grant is missing if it is refused. Empty: what the command names.
+  std::string forbidden_tube = {};
 };
 using QueueReplies = std::vector<wire::ClientReply>;
 // Makes a response of the replies to all commands.
