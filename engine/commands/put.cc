@@ -1,7 +1,6 @@
 // put and put-batch, and who refuses them: drain and undrain. A put-batch is its puts, in order, in
 // one input: so it is in one batch on disk, whole or not at all.
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -98,22 +97,22 @@ void run(State& state, Conn& conn, const PutBatch& batch) {
   }
   // As for a put: what is there already takes no place, and a producer that has lost its answer
   // gets it even where no put is accepted.
-  const auto is_new = [&](const Put& item) {
-    return !is_duplicate(state, put_tube(state, conn, batch.tube, item), item);
-  };
-  const auto has_new_key = [&](const Put& item) {
-    return item.options && item.options->key && is_new(item);
-  };
-  const auto jobs = static_cast<size_t>(std::ranges::count_if(batch.items, is_new));
-  const auto keys = static_cast<size_t>(std::ranges::count_if(batch.items, has_new_key));
+  std::vector<bool> are_new;
+  size_t jobs = 0;  // That are new,
+  size_t keys = 0;  // and those of them with a key.
+  for (const Put& item : batch.items) {
+    are_new.push_back(!is_duplicate(state, put_tube(state, conn, batch.tube, item), item));
+    if (!are_new.back()) continue;
+    ++jobs;
+    if (item.options && item.options->key) ++keys;
+  }
   std::vector<Tube*> tubes;
   std::optional<PutRefusal> refusal;
   if (jobs > 0 && state.is_draining) refusal = PutRefusal::Draining;
-  for (const Put& item : batch.items) {
-    if (refusal) break;
+  for (size_t i = 0; i < batch.items.size() && !refusal; ++i) {
     tubes.push_back(nullptr);
-    if (!is_new(item)) continue;
-    const std::string& name = put_tube(state, conn, batch.tube, item);
+    if (!are_new[i]) continue;
+    const std::string& name = put_tube(state, conn, batch.tube, batch.items[i]);
     refusal = put_refusal(state, name, jobs, keys);
     if (refusal) break;
     tubes.back() = state.tubes.find_or_make(name);

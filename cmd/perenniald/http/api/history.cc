@@ -62,7 +62,7 @@ SavedRows Rows::save() const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     std::vector<float>& column = saved.columns[std::string(columns_[i].name)];
     for (size_t row = 0; row < size(); ++row) {
-      column.push_back(values_[(oldest_ + row) % size() * columns_.size() + i]);
+      column.push_back(value_at(row, i));
     }
   }
   return saved;
@@ -95,7 +95,7 @@ Json Rows::to_json(Nanos now) const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     Json values = Json::array();
     for (size_t row = 0; row < size(); ++row) {
-      const float value = values_[(oldest_ + row) % size() * columns_.size() + i];
+      const float value = value_at(row, i);
       values.push_back(std::isnan(value) ? Json() : Json(value));
     }
     series[std::string(columns_[i].name)] = values;

@@ -43,6 +43,11 @@ class Rows {
   size_t size() const { return values_.size() / columns_.size(); }
 
  private:
+  // `row`: from the oldest one on.
+  float value_at(size_t row, size_t column) const {
+    return values_[(oldest_ + row) % size() * columns_.size() + column];
+  }
+
   const std::span<const Column> columns_;
   const Nanos step_;
   const size_t rows_max_;
