@@ -76,7 +76,7 @@ class Leases(WithUsers):
         self.random = random.Random(self.seed)
         self.jobs, self.leases, self.seen, self.story = {}, [], {}, []
         acts = {self.put: 20, self.reserve: 22, self.finish: 34, self.call_with_a_wrong_token: 8, self.reserve_what_is_not_granted: 2,
-                self.kick: 4, self.flush: 1, self.leave_while_waiting: 3, self.let_time_pass: 6, self.restart: 1}
+                self.kick: 4, self.flush: 1, self.take_back: 6, self.leave_while_waiting: 3, self.let_time_pass: 6, self.restart: 1}
         try:
             for _ in range(self.acts):
                 act, = self.random.choices(list(acts), list(acts.values()))
@@ -89,7 +89,7 @@ class Leases(WithUsers):
         print(dict(sorted(self.seen.items())))
         # Otherwise the acts say little: each outcome has been there.
         wanted = ("reserve 200", "delete 200", "delete 409", "release 200", "bury 200", "touch 200", "touch 409", "note 200", "other user 404",
-                  "forged 404", "cut 404", "before the start 404")
+                  "end 200", "forged 404", "cut 404", "before the start 404")
         if self.acts >= 400:
             self.assertEqual([outcome for outcome in wanted if outcome not in self.seen], [])
 
@@ -230,9 +230,35 @@ class Leases(WithUsers):
     def flush_tube(self, tube):
         answer = self.speak(f"auth {self.tokens['operator']}\r\nflush-tube {tube}\r\n".encode())
         self.story.append(f"flush {tube}: {answer}")
-        self.assertIn(b"FLUSHED", answer)
+        is_there = any(job.tube == tube and not job.is_gone for job in self.jobs.values())
+        self.assertIn(b"FLUSHED" if is_there or b"FLUSHED 0" in answer else b"NOT_FOUND", answer)
         for job in self.jobs.values():
             job.is_gone |= job.tube == tube
+
+    def take_back(self):
+        """The operator ends one of the leases, of which the list has all."""
+        status, answer, begun, ended = self.timed("list", "/leases", "operator")
+        self.assertEqual(status, 200, answer)
+        self.assertIsNone(answer["next"])
+        users = {lease.token: lease.user for lease in self.leases}
+        for each in answer["leases"]:
+            job = self.jobs[each["job"]]
+            self.assertFalse(job.is_gone or job.is_buried, job)
+            self.assertTrue(job.holder and begun < job.free_by, job)
+            self.assertEqual((each["user"], each["tube"]), (users[job.holder], job.tube))
+        listed = {each["job"] for each in answer["leases"]}
+        held = {job.id for job in self.jobs.values() if job.holder and not job.is_gone and not job.is_buried and ended < job.free_from}
+        self.assertLessEqual(held, listed)
+        if not listed:
+            return
+        each = self.random.choice(answer["leases"])
+        job = self.jobs[each["job"]]
+        worker = self.random.choice(WORKERS)
+        self.assertEqual(self.timed("end by a worker", f"/leases/{each['id']}", worker, method="DELETE")[0], 404)
+        status, answer, begun, ended = self.timed("end", f"/leases/{each['id']}", "operator", method="DELETE")
+        may = {200} if ended < job.free_from else {200, 404, 409}
+        self.assertIn(status, may, (answer, job, begun, ended))
+        job.set_ready()
 
     def leave_while_waiting(self):
         """A waiter goes. What is put then is ready, unless the server had no time to see it."""

@@ -108,6 +108,7 @@ class MetricSources {
   virtual const Http::Counts& requests() = 0;
   virtual TubeChoice tubes() = 0;      // Of /metrics.
   virtual size_t event_streams() = 0;  // That are open.
+  virtual size_t leases() = 0;         // Of jobs that are reserved over this port.
   // None: the server is part of no cluster.
   virtual std::optional<ClusterFacts> cluster_facts() = 0;
 };

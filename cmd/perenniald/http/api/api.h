@@ -76,6 +76,7 @@ class Api {
   }
   // How many streams of events are open.
   size_t event_streams() const { return events_.count(); }
+  size_t leases_count() const { return leases_.count(); }
   static std::span<const Route> routes();
 
  private:
@@ -163,6 +164,7 @@ class Api {
   Made undrain(const Ask& ask);
   Made checkpoint(const Ask& ask);
   Made reload(const Ask& ask);
+
   // ---- work.cc
   Made reserve_jobs(const Ask& ask);
   Made finish_lease(const Ask& ask);
@@ -175,6 +177,10 @@ class Api {
   template <typename CommandOf>
   Made by_lease(const Ask& ask, std::vector<Word> hoped, CommandOf command_of,
                 std::function<Json(uint64_t lease, const wire::ClientReply&)> value);
+
+  // ---- lease_admin.cc
+  Made leases(const Ask& ask);
+  Made end_lease(const Ask& ask);
 
   // ---- api.cc
   // Refuses what no grant of the caller allows, counts that by the verb that is missing, and writes

@@ -6,18 +6,34 @@
 
 namespace perennial::http {
 
-// Who holds the job is shown to those who may see connections. A client of this server itself is
-// none of them.
 Json JobView::of(const JobStats& job) const {
   Json value = job_json(job);
   value["may"] = may_json(caller_, job.tube);
-  if (job.holder == 0 || QueueClients::owns(job.holder)) return value;
-  if (!caller_.may(access::Verb::Admin)) return value;
-  const std::string_view user = sources_.user_of(job.holder);
-  value["held_by"] = {{"id", fmt::format("{}", job.holder)},
-                      {"address", sources_.address_of(job.holder)},
-                      {"user", user.empty() ? Json(nullptr) : Json(user)}};
+  if (job.holder == 0) return value;
+  if (!QueueClients::owns(job.holder)) {
+    if (caller_.may(access::Verb::Admin)) value["held_by"] = holder_of(job);
+  } else if (leases_ != nullptr && caller_.may_on(job.tube, access::Verb::Manage)) {
+    if (Json lease = lease_of(job); !lease.is_null()) value["leased_by"] = std::move(lease);
+  }
   return value;
+}
+
+// It is shown to those who may see connections.
+Json JobView::holder_of(const JobStats& job) const {
+  const std::string_view user = sources_.user_of(job.holder);
+  return {{"id", fmt::format("{}", job.holder)},
+          {"address", sources_.address_of(job.holder)},
+          {"user", user.empty() ? Json(nullptr) : Json(user)}};
+}
+
+// It is shown to those who may end it. Null: the client is another part of this server.
+Json JobView::lease_of(const JobStats& job) const {
+  const std::optional<uint64_t> number = leases_->lease_of(job.holder, job.id);
+  if (!number) return nullptr;
+  const Reservation& reservation = leases_->reservation_of(*leases_->find(*number));
+  return {{"lease", fmt::format("{}", *number)},
+          {"address", reservation.address},
+          {"user", reservation.user.empty() ? Json(nullptr) : Json(reservation.user)}};
 }
 
 }  // namespace perennial::http

@@ -4,6 +4,7 @@
 
 #include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/api/sources.h"
+#include "cmd/perenniald/http/leases/leases.h"
 #include "cmd/perenniald/http/sign_in.h"
 
 namespace perennial::http {
@@ -11,14 +12,20 @@ namespace perennial::http {
 // Jobs as one caller may see them.
 class JobView {
  public:
-  // `sources` outlives this.
-  JobView(ApiSources& sources, Caller caller) : sources_(sources), caller_(std::move(caller)) {}
+  // `leases`: null: the jobs are told without what holds them over HTTP. What is referred to
+  // outlives this.
+  JobView(ApiSources& sources, const Leases* leases, Caller caller)
+      : sources_(sources), leases_(leases), caller_(std::move(caller)) {}
 
   // With what the caller may do with it.
   Json of(const JobStats& job) const;
 
  private:
+  Json holder_of(const JobStats& job) const;
+  Json lease_of(const JobStats& job) const;
+
   ApiSources& sources_;
+  const Leases* const leases_;
   const Caller caller_;
 };
 

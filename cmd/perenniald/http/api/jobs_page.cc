@@ -16,9 +16,10 @@ namespace {
 
 class JobsPage final : public Answer {
  public:
-  JobsPage(ApiSources& sources, NoteCache& notes, const Caller& caller, JobsAsked asked)
+  JobsPage(ApiSources& sources, const Leases& leases, NoteCache& notes, const Caller& caller,
+           JobsAsked asked)
       : engine_(sources.engine()),
-        view_(sources, caller),
+        view_(sources, &leases, caller),
         reader_(sources.queue(), caller.rights, notes),
         asked_(std::move(asked)) {}
 
@@ -98,9 +99,9 @@ class JobsPage final : public Answer {
 
 }  // namespace
 
-std::unique_ptr<Answer> make_jobs_page(ApiSources& sources, NoteCache& notes, const Caller& caller,
-                                       JobsAsked asked) {
-  return std::make_unique<JobsPage>(sources, notes, caller, std::move(asked));
+std::unique_ptr<Answer> make_jobs_page(ApiSources& sources, const Leases& leases, NoteCache& notes,
+                                       const Caller& caller, JobsAsked asked) {
+  return std::make_unique<JobsPage>(sources, leases, notes, caller, std::move(asked));
 }
 
 }  // namespace perennial::http

@@ -9,6 +9,7 @@
 #include "cmd/perenniald/http/api/job_filter.h"
 #include "cmd/perenniald/http/api/note_lines.h"
 #include "cmd/perenniald/http/api/sources.h"
+#include "cmd/perenniald/http/leases/leases.h"
 #include "cmd/perenniald/http/sign_in.h"
 #include "engine/types/command.h"
 
@@ -28,7 +29,7 @@ struct JobsAsked {
 // A page of jobs, found in steps of so many that are looked at. A page ends early when very many
 // were looked at, or very many notes were read, and says where to go on. REQUIRES: the caller may
 // list these jobs.
-std::unique_ptr<Answer> make_jobs_page(ApiSources& sources, NoteCache& notes, const Caller& caller,
-                                       JobsAsked asked);
+std::unique_ptr<Answer> make_jobs_page(ApiSources& sources, const Leases& leases, NoteCache& notes,
+                                       const Caller& caller, JobsAsked asked);
 
 }  // namespace perennial::http

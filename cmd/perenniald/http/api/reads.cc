@@ -118,7 +118,7 @@ Api::Made Api::list_jobs(const Ask& ask, std::string tube) {
   std::optional<ListJobs> asked = asked_jobs(ask, std::move(tube), refusal, jobs.limit);
   if (!asked) return refusal;
   jobs.list = *std::move(asked);
-  return make_jobs_page(sources_, notes_read_, ask.caller, std::move(jobs));
+  return make_jobs_page(sources_, leases_, notes_read_, ask.caller, std::move(jobs));
 }
 
 namespace {
@@ -164,7 +164,7 @@ Api::Made Api::search(const Ask& ask) {
   if (searches_.is_busy()) {
     return refuse(Status::TooManyRequests, "Another search runs. Try again when it has ended.");
   }
-  return searches_.open(JobView(sources_, ask.caller), *std::move(asked), std::move(is_wanted),
+  return searches_.open(JobView(sources_, &leases_, ask.caller), *std::move(asked), std::move(is_wanted),
                         limit);
 }
 
@@ -214,7 +214,7 @@ Api::Made Api::job(const Ask& ask) {
   if (Made refusal = refused(ask, StatsJob{.id = id}, absent)) return refusal;
   const std::optional<JobStats> stats = sources_.engine().job_statistics(id);
   if (!stats) return not_found(absent);
-  return answer_with(JobView(sources_, ask.caller).of(*stats));
+  return answer_with(JobView(sources_, &leases_, ask.caller).of(*stats));
 }
 
 Api::Made Api::body(const Ask& ask) {

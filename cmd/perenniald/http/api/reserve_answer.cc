@@ -26,7 +26,7 @@ class ReserveAnswer final : public Answer {
       : sources_(sources),
         leases_(leases),
         caller_(caller),
-        view_(sources, caller),
+        view_(sources, nullptr, caller),
         user_(caller.user != nullptr ? caller.user->name : std::string()),
         asked_(std::move(asked)),
         places_(asked_.count) {

@@ -19,7 +19,8 @@ bool ends_lease(const wire::ClientReply& reply) {
 std::vector<uint64_t> Leases::add(std::unique_ptr<Reservation> reservation,
                                   const std::vector<JobId>& jobs) {
   for (const JobId job : jobs) {
-    Lease lease = {.reservation = reservation->id(), .job = job};
+    Lease lease = {
+        .reservation = reservation->id(), .job = job, .began_at = hooks_.now(), .ends_at = 0};
     lease.ends_at = end_of(lease).value_or(hooks_.now());
     ends_.emplace(lease.ends_at, next_);
     leases_.emplace(next_, lease);
@@ -34,6 +35,15 @@ std::vector<uint64_t> Leases::add(std::unique_ptr<Reservation> reservation,
 const Leases::Lease* Leases::find(uint64_t lease) const {
   const auto found = leases_.find(lease);
   return found != leases_.end() ? &found->second : nullptr;
+}
+
+std::optional<uint64_t> Leases::lease_of(ConnId holder, JobId job) const {
+  const auto found = reservations_.find(holder);
+  if (found == reservations_.end()) return std::nullopt;
+  for (const uint64_t lease : found->second->leases) {
+    if (leases_.at(lease).job == job) return lease;
+  }
+  return std::nullopt;
 }
 
 void Leases::give_back(ConnId reservation) {
@@ -130,7 +140,20 @@ void Leases::on_time() {
     if (!renewed) end(lease);
     if (renewed && *renewed <= now) break;  // The engine has not come to it yet.
   }
+  ask_some();
   remove_ended();
+}
+
+// Goes around: behind the last one comes the first.
+void Leases::ask_some() {
+  std::vector<uint64_t> lost;
+  auto at = leases_.upper_bound(asked_last_);
+  for (size_t i = 0; i < asked_at_once && at != leases_.end(); ++i, ++at) {
+    asked_last_ = at->first;
+    if (!is_held(at->second)) lost.push_back(at->first);
+  }
+  if (at == leases_.end()) asked_last_ = 0;
+  for (const uint64_t lease : lost) end(lease);
 }
 
 void Leases::end_lost() {

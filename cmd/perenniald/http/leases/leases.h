@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,8 +29,10 @@ namespace perennial::http {
 // holds it, or is told NOT_FOUND.
 class Leases {
  public:
-  // How many leases one call of on_time() looks at whose time may be over.
+  // How many leases one call of on_time() looks at whose time may be over, and of how many others
+  // it asks whether they are still there.
   static constexpr size_t ended_at_once = 2'000;
+  static constexpr size_t asked_at_once = 2'000;
 
   struct Hooks {
     std::function<engine::EngineView()> engine;
@@ -58,10 +59,26 @@ class Leases {
   struct Lease {
     ConnId reservation = 0;
     JobId job = 0;
-    Nanos ends_at = 0;  // Since the epoch.
+    // Since the epoch.
+    Nanos began_at = 0;
+    Nanos ends_at = 0;
   };
+  using ByNumber = std::map<uint64_t, Lease>;
+  // In the order in which they were given. Some may have ended, and not be known to have.
+  const ByNumber& by_number() const { return leases_; }
   // Null: it has ended, as far as is known without asking the queue.
   const Lease* find(uint64_t lease) const;
+  // The lease of a job that this connection holds. None: it is no reservation, or it has no such
+  // job.
+  std::optional<uint64_t> lease_of(ConnId holder, JobId job) const;
+  // REQUIRES: the lease is one of by_number().
+  const Reservation& reservation_of(const Lease& lease) const {
+    return *reservations_.at(lease.reservation);
+  }
+  // Whether its job is still held by it.
+  bool is_held(const Lease& lease) const {
+    return hooks_.engine().holds(lease.reservation, lease.job);
+  }
   // Sends a command for the job of a lease, which it must name.
   void call(uint64_t lease, const Command& command, std::string_view body, LeaseCall& call);
   // The call is about to go.
@@ -69,7 +86,8 @@ class Leases {
   // The lease has a new end, since its job was touched. None: it has ended.
   std::optional<Nanos> renew(uint64_t lease);
 
-  // Once a second, and after answers: forgets what has ended.
+  // Once a second, and after answers: forgets what has ended. Of those whose jobs somebody else has
+  // taken away, as by a flush, it finds asked_at_once in a call.
   void on_time();
   // Ends the leases of jobs that nobody holds by them any more, though their time is not over, as
   // somebody has flushed the tube. Looks at all of them, so it does nothing twice in a second.
@@ -82,6 +100,7 @@ class Leases {
  private:
   void on_news(Reservation& reservation);
   void end(uint64_t lease);
+  void ask_some();
   // The end of the reservation of a job that a client holds. None: it does not hold it.
   std::optional<Nanos> end_of(const Lease& lease) const;
 
@@ -91,12 +110,13 @@ class Leases {
   Places waiters_;
   uint64_t next_ = 1;
   std::map<ConnId, std::unique_ptr<Reservation>> reservations_;
-  std::unordered_map<uint64_t, Lease> leases_;
+  ByNumber leases_;
   std::set<std::pair<Nanos, uint64_t>> ends_;  // Of all leases.
   // Those without a lease, or whose client the server has ended. They go later: the news comes in
   // the midst of a call of their client.
   std::vector<ConnId> ended_;
   Nanos looked_at_all_ = 0;
+  uint64_t asked_last_ = 0;  // The lease that on_time() has asked about last.
 };
 
 }  // namespace perennial::http

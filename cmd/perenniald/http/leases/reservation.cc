@@ -13,7 +13,9 @@ access::ClientRights with_leases(access::ClientRights rights) {
 }  // namespace
 
 Reservation::Reservation(QueueClients& queue, access::ClientRights rights, std::string of_user)
-    : user(std::move(of_user)), client_(queue.open(with_leases(std::move(rights)), [this] {
+    : user(std::move(of_user)),
+      address(rights.address),
+      client_(queue.open(with_leases(std::move(rights)), [this] {
         if (on_news) on_news();
       })) {}
 

@@ -40,7 +40,8 @@ class Reservation {
   QueueClient& client() { return *client_; }
   ConnId id() const { return client_->id(); }
 
-  const std::string user;  // Empty: there are no users.
+  const std::string user;     // Empty: there are no users.
+  const std::string address;  // From which they were reserved.
   // Called when answers have come, or the server has ended the client.
   std::function<void()> on_news;
   // The leases of its jobs that have not ended.

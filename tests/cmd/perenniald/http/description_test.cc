@@ -118,7 +118,7 @@ TEST_F(Description, ListsTheRefusalsOfEachRow) {
 TEST_F(Description, ListsTheMembersOfWhatIsShown) {
   json job = job_json({});
   job["may"] = nullptr;
-  expect_members("Job", job, {"held_by", "note"});
+  expect_members("Job", job, {"held_by", "leased_by", "note"});
   expect_members("Tube", tube_json({}), {"settings", "may", "gone_seconds"});
   expect_members("TubeSettings", settings_json({}));
   const TubeSettings every = {.tries = 1,

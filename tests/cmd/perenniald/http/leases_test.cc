@@ -21,6 +21,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr Nanos second = nanos_per_second;
 
@@ -465,6 +466,86 @@ TEST_F(LeasesTest, OfFlushedJobsTakeNoPlaces) {
   EXPECT_FALSE(run(*last)) << "it waits, and is not refused";
 }
 
+TEST_F(LeasesTest, AreListedInPages) {
+  for (int i = 0; i < 5; ++i) put("mail", "a", "", 60);
+  put("scan", "a", "", 60);
+  reserve("?count=3&tube=scan");
+  harness_.advance(second);
+  const std::string late = lease_of_one();
+  json leases = json::array();
+  json next = "0";
+  for (int page = 0; !next.is_null(); ++page) {
+    ASSERT_LT(page, 4);
+    const json got = get_from("/api/v1/leases?limit=2&after=" + next.get<std::string>()).json();
+    EXPECT_LE(got["leases"].size(), 2U);
+    leases.insert(leases.end(), got["leases"].begin(), got["leases"].end());
+    next = got["next"];
+  }
+  ASSERT_EQ(leases.size(), 4U);
+  EXPECT_EQ(leases[0]["id"], "1");
+  EXPECT_EQ(leases[0]["age_seconds"], 1.0);
+  EXPECT_EQ(leases[0]["left_seconds"], 59.0);
+  EXPECT_EQ(leases[0]["user"], nullptr);
+  EXPECT_EQ(leases[3]["age_seconds"], 0.0);
+  const std::string job = leases[3]["job"];
+  EXPECT_EQ(finish(late).status, 200U);
+  EXPECT_THAT(get_from("/api/v1/leases").body, Not(HasSubstr("\"job\":\"" + job + "\"")));
+  for (const json& each : get_from("/api/v1/leases?tube=scan").json()["leases"]) {
+    EXPECT_EQ(each["tube"], "scan");
+  }
+  EXPECT_EQ(get_from("/api/v1/leases?limit=0").status, 400U);
+}
+
+TEST_F(LeasesTest, AreFoundFromTheirJobs) {
+  put("mail");
+  EXPECT_FALSE(get_from("/api/v1/jobs/1").json().contains("leased_by"));
+  const json reserved = reserve();
+  EXPECT_FALSE(reserved[0]["job"].contains("leased_by")) << "it has the token";
+  const json by = get_from("/api/v1/jobs/1").json()["leased_by"];
+  EXPECT_EQ(by["lease"], "1");
+  EXPECT_EQ(by["user"], nullptr);
+  EXPECT_EQ(get_from("/api/v1/tubes/mail/jobs").json()["jobs"][0]["leased_by"], by);
+}
+
+// The attempt counts, so that a job which kills its workers has an end.
+TEST_F(LeasesTest, AreEndedByAnOperator) {
+  put("mail", "a", " tries:2");
+  const std::string first = lease_of_one();
+  const Got ended = change("DELETE", "/api/v1/leases/1", "");
+  EXPECT_EQ(ended.body, "{\"ended\":true,\"dead\":false}\n");
+  expect_ended(first, 1);
+  EXPECT_EQ(change("DELETE", "/api/v1/leases/1", "").status, 404U);
+  const std::string last = lease_of_one();
+  EXPECT_EQ(change("DELETE", "/api/v1/leases/2", "").json()["dead"], true);
+  EXPECT_THAT(state_of(1), HasSubstr("\"state\":\"buried\""));
+  EXPECT_EQ(queue_clients(), 0U);
+  EXPECT_EQ(change("DELETE", "/api/v1/leases/3", "").status, 404U);
+  EXPECT_EQ(change("DELETE", "/api/v1/leases/x", "").status, 404U);
+}
+
+// One lease of a reservation of several: its worker keeps the others.
+TEST_F(LeasesTest, AreEndedOneByOne) {
+  put("mail");
+  put("mail");
+  const json reserved = reserve("?count=2");
+  ASSERT_EQ(reserved.size(), 2U);
+  EXPECT_EQ(change("DELETE", "/api/v1/leases/1", "").status, 200U);
+  EXPECT_EQ(finish(reserved[0]["lease"]).status, 409U);
+  EXPECT_EQ(finish(reserved[1]["lease"]).status, 200U);
+}
+
+// The reservation and its client go soon after the flush, though nobody asks.
+TEST_F(LeasesTest, OfFlushedJobsAreForgotten) {
+  put("mail", "a", "", 3'600);
+  reserve();
+  EXPECT_EQ(queue_clients(), 1U);
+  ASSERT_EQ(speak("flush-tube mail\r\n"), "FLUSHED 1\r\n");
+  EXPECT_THAT(get_from("/api/v1/leases").json()["leases"], IsEmpty());
+  api_.on_time();
+  EXPECT_EQ(queue_clients(), 0U);
+  EXPECT_EQ(api_.leases_count(), 0U);
+}
+
 TEST_F(LeasesTest, LeaveConnectionsToOthers) {
   waiters_max_ = 1;
   put("mail");
@@ -611,6 +692,29 @@ TEST_F(LeasesOfUsers, EndWithTheUser) {
   // Another user of that name has no use of it.
   set({{"mailer", {{"mail", "print"}}}});
   expect_ended(lease, 1, as("mailer"));
+}
+
+// A lease of a tube that one does not manage is not there, and who asks for it is written down.
+TEST_F(LeasesOfUsers, AreSeenAndEndedByWhoeverManagesTheTube) {
+  put_as_admin("mail");
+  const std::string lease = lease_of_one(as("mailer"));
+  const auto list = [this](const std::string& user, const std::string& query = "") {
+    return got(get("/api/v1/leases" + query, "Host: localhost\r\n" + as(user)));
+  };
+  EXPECT_THAT(list("mailer").json()["leases"], IsEmpty());
+  EXPECT_EQ(list("mailer", "?tube=mail").status, 403U);
+  const json seen = list("admin", "?tube=mail").json()["leases"];
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0]["user"], "mailer");
+  const std::string path = "/api/v1/leases/" + seen[0]["id"].get<std::string>();
+  EXPECT_EQ(change("DELETE", path, "", as("printer")).status, 404U);
+  EXPECT_EQ(job_state("1"), "reserved");
+  EXPECT_EQ(change("DELETE", path, "", as("admin")).status, 200U);
+  EXPECT_EQ(job_state("1"), "ready");
+  expect_ended(lease, 1, as("mailer"));
+  const std::string lines = audit_lines_.to_json(0).dump();
+  EXPECT_THAT(lines, HasSubstr("end-lease"));
+  EXPECT_THAT(lines, HasSubstr("job 1 of tube mail, held by mailer"));
 }
 
 TEST_F(LeasesOfUsers, EndWithTheGrant) {

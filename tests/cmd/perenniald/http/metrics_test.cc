@@ -75,6 +75,7 @@ class MetricsTest : public testing::Test, private MetricSources {
   const Http::Counts& requests() override { return counts_; }
   TubeChoice tubes() override { return {}; }
   size_t event_streams() override { return 3; }
+  size_t leases() override { return 4; }
   std::optional<ClusterFacts> cluster_facts() override { return cluster_; }
 };
 
@@ -237,7 +238,7 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
         "perennial_connections_refused_total{reason=\"wrong_tokens\"} 19\n",
         "perennial_connections_refused_total{reason=\"unauthorized\"} 20\n",
         "perennial_jobs_bytes 0\n",
-        "perennial_http_events 3\n",
+        "perennial_http_events 3\n", "perennial_leases 4\n", "perennial_leases_max 100000\n",
         "perennial_bytes_total{direction=\"out\"} 79\n",
         "perennial_forbidden_total{verb=\"produce\"} 8\n",
         "perennial_forbidden_total{verb=\"consume\"} 9\n",

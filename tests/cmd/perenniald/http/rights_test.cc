@@ -164,6 +164,17 @@ std::vector<Row> written_requests() {
       {.name = "POST /api/v1/reservations/{lease}/note",
        .ask = "/api/v1/reservations/x/note",
        .body = R"({"text":"why"})"},
+      // What is not managed is not there. No job of this test is reserved over HTTP: leases_test.cc
+      // has the rest.
+      {.name = "GET /api/v1/leases", .ask = "/api/v1/leases", .on_tube = {Verb::Manage}},
+      {.name = "GET /api/v1/leases",
+       .ask = "/api/v1/leases?tube=t",
+       .on_tube = {Verb::Manage},
+       .like = "kick-tube t\r\n"},
+      {.name = "DELETE /api/v1/leases/{id}",
+       .ask = "/api/v1/leases/1",
+       .on_tube = {Verb::Manage},
+       .never = true},
       {.name = "GET /api/v1/jobs", .ask = "/api/v1/jobs", .like = "list-jobs *\r\n"},
       {.name = "POST /api/v1/jobs",
        .ask = "/api/v1/jobs",
