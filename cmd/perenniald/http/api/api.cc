@@ -126,7 +126,7 @@ const Api::Row Api::rows[] = {
       Needs::judged("as `list-jobs` of a tube that is named; of all others only those with `inspect` are there")},
      &Api::failures},
     {{"POST", "/api/v1/jobs/batch",
-      Needs::judged("as `kick-job`, `delete`, `reserve-job` or `set-job` of each job; what is hidden is left"),
+      Needs::judged("as `kick-job`, `delete`, `reserve-job`, `set-job` or `restore-job` of each job; what is hidden is left"),
       false, false, selection_body_bytes_max},
      &Api::act_on_jobs},
     {{"GET", "/api/v1/ended",

@@ -21,17 +21,32 @@ std::optional<Word> done_word_of(std::string_view action) {
   if (action == "delete") return Word::Deleted;
   if (action == "bury") return Word::Buried;
   if (action == "move") return Word::Set;
+  if (action == "restore") return Word::Inserted;
   return std::nullopt;
 }
 
 std::vector<Command> commands_for(Word done, JobId id, const std::string& to) {
   if (done == Word::Kicked) return {KickJob{.id = id}};
   if (done == Word::Deleted) return {Delete{.id = id}};
+  if (done == Word::Inserted) return {RestoreJob{.id = id}};
   // Only a job that is reserved can be buried, so the client reserves it first.
   if (done == Word::Buried) return {ReserveJob{.id = id}, Bury{.id = id, .priority = {}}};
   SetJob set = {.id = id};
   set.tube = to;
   return {std::move(set)};
+}
+
+// Why the job is left as it is. None: it is gone, or a worker holds it, or it was done.
+std::optional<RefusedAs> problem_of(const wire::ClientReply& last, Word done_word) {
+  if (last.is(Word::NotFound)) return std::nullopt;
+  if (done_word == Word::Inserted && last.is(Word::InternalError)) {
+    return RefusedAs{.status = Status::ServiceUnavailable, .text = "One is damaged on disk."};
+  }
+  if (!last.is(done_word)) return refused_as(last);
+  if (done_word != Word::Inserted || last.text.empty()) return std::nullopt;
+  // A put of it would have been a duplicate.
+  return RefusedAs{.status = Status::Conflict,
+                   .text = fmt::format("Job {} has the key of one of them by now.", last.number)};
 }
 
 // Which jobs it was done to. One that is gone, or that a worker holds, is left; so is one for which
@@ -40,17 +55,26 @@ Response outcome(const std::vector<JobId>& ids, Word done_word, const QueueRepli
   const size_t replies_per_job = replies.size() / ids.size();
   Json done = Json::array();
   Json left = Json::array();
-  std::optional<RefusedAs> problem;
+  Json new_ids = Json::array();  // Of jobs that were restored.
+  std::optional<RefusedAs> first_problem;
   for (size_t i = 0; i < ids.size(); ++i) {
     const wire::ClientReply& last = replies[(i + 1) * replies_per_job - 1];
-    const bool is_done = last.is(done_word);
+    const std::optional<RefusedAs> problem = problem_of(last, done_word);
+    const bool is_done = last.is(done_word) && !problem;
     (is_done ? done : left).push_back(fmt::format("{}", ids[i]));
-    if (!is_done && !last.is(Word::NotFound) && !problem) problem = refused_as(last);
+    if (is_done && done_word == Word::Inserted) {
+      new_ids.push_back(fmt::format("{}", last.number));
+    }
+    if (problem && !first_problem) first_problem = problem;
   }
-  if (problem && done.empty()) return problem_response(problem->status, problem->text);
-  return json_response(Status::Ok, {{"done", std::move(done)},
-                                    {"left", std::move(left)},
-                                    {"problem", problem ? Json(problem->text) : Json(nullptr)}});
+  if (first_problem && done.empty()) {
+    return problem_response(first_problem->status, first_problem->text);
+  }
+  Json out = {{"done", std::move(done)},
+              {"left", std::move(left)},
+              {"problem", first_problem ? Json(first_problem->text) : Json(nullptr)}};
+  if (done_word == Word::Inserted) out["new_ids"] = std::move(new_ids);
+  return json_response(Status::Ok, out);
 }
 
 }  // namespace
@@ -58,7 +82,7 @@ Response outcome(const std::vector<JobId>& ids, Word done_word, const QueueRepli
 Api::Made Api::act_on_jobs(const Ask& ask) {
   Fields fields(ask.request);
   const std::optional<Word> done = done_word_of(fields.text("action").value_or(""));
-  if (!done) fields.add_problem("action must be kick, delete, bury or move.");
+  if (!done) fields.add_problem("action must be kick, delete, bury, move or restore.");
   const std::vector<JobId> ids = fields.ids("ids", selected_max);
   const std::optional<std::string> to = fields.tube("to");
   if (done && to.has_value() != (*done == Word::Set)) {

@@ -1143,6 +1143,22 @@ TEST_F(EndedApiTest, PutsOneBackUnlessItsKeyIsTaken) {
   EXPECT_EQ(change("POST", "/api/v1/ended/3/restore", "{}").status, 503u);
 }
 
+TEST_F(EndedApiTest, PutsASelectionBack) {
+  speak("use mail\r\nput 0 0 60 1 idp:k1\r\nn\r\n");  // Job 6 has the key of job 1.
+  const auto restore = [this](const std::string& ids) {
+    return change("POST", "/api/v1/jobs/batch", R"({"action":"restore","ids":[)" + ids + "]}");
+  };
+  const Got restored = restore(R"("3","1","2","99")");
+  EXPECT_EQ(restored.json(), (json{{"done", {"3", "2"}},
+                                   {"new_ids", {"7", "8"}},
+                                   {"left", {"1", "99"}},
+                                   {"problem", "Job 6 has the key of one of them by now."}}));
+  EXPECT_EQ(get_from("/api/v1/jobs/7").json()["restored"], "3");
+  EXPECT_EQ(get_from("/api/v1/ended/1").status, 200u);
+  EXPECT_EQ(restore(R"("1")").status, 409u);
+  EXPECT_EQ(restore(R"("2")").json()["new_ids"], json::array());
+}
+
 TEST_F(EndedApiTest, PutsATubeBack) {
   for (
       const char* const body :
