@@ -78,7 +78,7 @@ const span_name = (seconds) => {
  */
 export function use_history(series) {
   const [chosen, set_chosen] = useState(/** @type {number|null} */ (null));  // Null: the shortest.
-  const {value, error} = use_poll((signal) => get_history(series, chosen, signal), [series, chosen], {seconds: 10});
+  const {value, error} = use_poll((signal) => get_history(series, chosen, signal), [series, chosen], {seconds: (chosen ?? 0) >= 86400 ? 60 : 10});
   const spans = useRef(/** @type {number[]} */ ([]));
   if (value) spans.current = value.spans_seconds;
   const has_line = value && Object.values(value.series)[0].length >= values_min;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/types/check.h"
 
@@ -90,24 +92,55 @@ void Rows::restore(const SavedRows& saved, Nanos now) {
   last_at_ = now;
 }
 
-Json Rows::to_json(Nanos now) const {
-  Json series = Json::object();
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    Json values = Json::array();
-    for (size_t row = 0; row < size(); ++row) {
-      const float value = value_at(row, i);
-      values.push_back(std::isnan(value) ? Json() : Json(value));
-    }
-    series[std::string(columns_[i].name)] = values;
+HistoryPart Rows::newest(size_t count, Nanos now) const {
+  HistoryPart part = {.columns = columns_, .values = {}, .step = step_};
+  part.ends_ago = last_.empty() ? 0 : now - last_at_;
+  const size_t rows = std::min(count, size());
+  part.values.reserve(rows * columns_.size());
+  for (size_t row = size() - rows; row < size(); ++row) {
+    for (size_t i = 0; i < columns_.size(); ++i) part.values.push_back(value_at(row, i));
   }
-  return {{"step_seconds", in_seconds(step_)},
-          {"ends_seconds_ago", last_.empty() ? 0 : in_seconds(now - last_at_)},
-          {"series", series}};
+  return part;
+}
+
+HistoryText::HistoryText(HistoryPart part)
+    : part_(std::move(part)), rows_(part_.values.size() / part_.columns.size()) {
+  text_ = fmt::format(
+      R"({{"step_seconds":{},"ends_seconds_ago":{},"span_seconds":{},"spans_seconds":[{}],"series":{{)",
+      in_seconds(part_.step), in_seconds(part_.ends_ago), part_.span, fmt::join(part_.spans, ","));
+}
+
+bool HistoryText::step() {
+  const size_t columns = part_.columns.size();
+  const size_t all = std::max(rows_, size_t{1}) * columns;  // A column without values has a name.
+  const size_t end = std::min(next_ + values_per_step, all);
+  for (; next_ < end; ++next_) {
+    const size_t row = next_ % (all / columns);
+    const size_t column = next_ / (all / columns);
+    if (row == 0) {
+      fmt::format_to(std::back_inserter(text_), "{}\"{}\":[", column == 0 ? "" : "],",
+                     part_.columns[column].name);
+    }
+    if (rows_ == 0) continue;
+    if (row > 0) text_ += ',';
+    const float value = part_.values[row * columns + column];
+    if (std::isnan(value)) {
+      text_ += "null";
+    } else {
+      fmt::format_to(std::back_inserter(text_), "{}", value);
+    }
+  }
+  if (next_ < all) return false;
+  text_ += "]}}\n";
+  return true;
 }
 
 Series::Series(std::span<const Column> columns, std::span<const HistorySpan> spans)
     : spans_(spans) {
-  for (const HistorySpan& span : spans) {
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const HistorySpan& span = spans[i];
+    const bool is_longest = i + 1 == spans.size() || spans[i + 1].step_seconds != span.step_seconds;
+    if (!is_longest) continue;
     rows_.emplace_back(columns, static_cast<Nanos>(span.step_seconds) * second,
                        span.seconds / span.step_seconds);
   }
@@ -117,15 +150,16 @@ void Series::add(Nanos now, std::span<const uint64_t> values) {
   for (Rows& rows : rows_) rows.add(now, values);
 }
 
-std::optional<Json> Series::to_json(uint64_t span_seconds, Nanos now) const {
+std::optional<HistoryPart> Series::part(uint64_t span_seconds, Nanos now) const {
   const uint64_t wanted = span_seconds == 0 ? spans_.front().seconds : span_seconds;
   const auto found = std::ranges::find(spans_, wanted, &HistorySpan::seconds);
   if (found == spans_.end()) return std::nullopt;
-  Json out = rows_[static_cast<size_t>(found - spans_.begin())].to_json(now);
-  out["span_seconds"] = wanted;
-  out["spans_seconds"] = Json::array();
-  for (const HistorySpan& span : spans_) out["spans_seconds"].push_back(span.seconds);
-  return out;
+  const Nanos step = static_cast<Nanos>(found->step_seconds) * second;
+  const auto rows = std::ranges::find(rows_, step, &Rows::step);
+  HistoryPart part = rows->newest(found->seconds / found->step_seconds, now);
+  part.span = wanted;
+  for (const HistorySpan& span : spans_) part.spans.push_back(span.seconds);
+  return part;
 }
 
 SavedHistory Series::save() const {
@@ -136,8 +170,7 @@ SavedHistory Series::save() const {
 
 void Series::restore(const SavedHistory& saved, Nanos now) {
   for (size_t i = 1; i < rows_.size(); ++i) {
-    const Nanos step = static_cast<Nanos>(spans_[i].step_seconds) * second;
-    const auto found = std::ranges::find(saved, step, &SavedRows::step);
+    const auto found = std::ranges::find(saved, rows_[i].step(), &SavedRows::step);
     if (found != saved.end()) rows_[i].restore(*found, now);
   }
 }

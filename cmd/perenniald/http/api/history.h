@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/api/saved_history.h"
 #include "engine/types/basic.h"
 #include "engine/view/engine_view.h"
@@ -25,6 +25,37 @@ struct Column {
   Measure measure;
 };
 
+// The newest values of some columns, row by row from the oldest one, as they are at one time. Of a
+// time at which the server did not run they are NaN.
+struct HistoryPart {
+  std::span<const Column> columns;
+  std::vector<float> values;
+  Nanos step = 0;
+  Nanos ends_ago = 0;  // How long ago the newest row ended.
+  // The span that was asked for, and all that there are. In seconds.
+  uint64_t span = 0;
+  std::vector<uint64_t> spans = {};
+};
+
+// The text of a part, in JSON. It is made in steps, since a day has tens of thousands of values.
+class HistoryText {
+ public:
+  // So many take less than a millisecond.
+  static constexpr size_t values_per_step = 4'000;
+
+  explicit HistoryText(HistoryPart part);
+  // Returns whether the text is whole.
+  bool step();
+  // REQUIRES: it is whole.
+  std::string take() { return std::move(text_); }
+
+ private:
+  const HistoryPart part_;
+  const size_t rows_;
+  size_t next_ = 0;  // The value that comes next, column by column.
+  std::string text_;
+};
+
 // The last values of some columns, one row for each `step` of time, at most `rows_max` of them.
 class Rows {
  public:
@@ -33,14 +64,14 @@ class Rows {
   // `values`: a count, or how often it has happened so far, for each column. Adds a row if a step
   // has gone by since the last one.
   void add(Nanos now, std::span<const uint64_t> values);
-  // From the oldest row to the newest. Of a time at which the server did not run the values are
-  // null.
-  Json to_json(Nanos now) const;
+  // The newest `count` rows, or all if there are fewer.
+  HistoryPart newest(size_t count, Nanos now) const;
   SavedRows save() const;
   // Takes back what was saved, up to the rows that the time since then has left.
   // REQUIRES: nothing was added.
   void restore(const SavedRows& saved, Nanos now);
   size_t size() const { return values_.size() / columns_.size(); }
+  Nanos step() const { return step_; }
 
  private:
   // `row`: from the oldest one on.
@@ -57,7 +88,8 @@ class Rows {
   Nanos last_at_ = 0;           // When the newest row ended.
 };
 
-// How far back a history goes, and the time from one value to the next, in seconds.
+// How far back a history goes, and the time from one value to the next, in seconds. Spans of the
+// same step are parts of the longest of them.
 struct HistorySpan {
   uint64_t seconds;
   uint64_t step_seconds;
@@ -70,10 +102,9 @@ class Series {
   Series(std::span<const Column> columns, std::span<const HistorySpan> spans);
 
   void add(Nanos now, std::span<const uint64_t> values);
-  // `span_seconds`: one of the spans, or 0 for the shortest. None: there is no such span. The
-  // answer names all of them.
-  std::optional<Json> to_json(uint64_t span_seconds, Nanos now) const;
-  // All spans but the shortest, whose values are of the last minutes.
+  // `span_seconds`: one of the spans, or 0 for the shortest. None: there is no such span.
+  std::optional<HistoryPart> part(uint64_t span_seconds, Nanos now) const;
+  // All but the shortest step, whose values are of the last minutes.
   SavedHistory save() const;
   // REQUIRES: nothing was added.
   void restore(const SavedHistory& saved, Nanos now);
@@ -82,7 +113,7 @@ class Series {
 
  private:
   const std::span<const HistorySpan> spans_;
-  std::vector<Rows> rows_;  // One for each span.
+  std::vector<Rows> rows_;  // One for each step.
 };
 
 class History {
@@ -90,7 +121,7 @@ class History {
   // These are the spans that there are. The API tells them with each answer, and the console offers
   // what it is told.
   static constexpr HistorySpan server_spans[] = {
-      {600, 1}, {7'200, 10}, {86'400, 60}, {2'592'000, 1'800}};
+      {600, 1}, {7'200, 10}, {86'400, 10}, {2'592'000, 600}};
   static constexpr HistorySpan tube_spans[] = {{3'600, 10}, {86'400, 300}};
   static constexpr size_t tubes_max = 1'000;
   // A tube that has been gone for so long is forgotten.

@@ -164,8 +164,8 @@ Api::Made Api::search(const Ask& ask) {
   if (searches_.is_busy()) {
     return refuse(Status::TooManyRequests, "Another search runs. Try again when it has ended.");
   }
-  return searches_.open(JobView(sources_, &leases_, ask.caller), *std::move(asked), std::move(is_wanted),
-                        limit);
+  return searches_.open(JobView(sources_, &leases_, ask.caller), *std::move(asked),
+                        std::move(is_wanted), limit);
 }
 
 namespace {
@@ -331,6 +331,27 @@ Api::Made Api::events(const Ask& ask) {
   return events_.open(std::move(topics), std::move(first), is_over, own);
 }
 
+namespace {
+
+class HistoryAnswer final : public Answer {
+ public:
+  explicit HistoryAnswer(HistoryPart part) : text_(std::move(part)) {}
+
+  Step step() override {
+    is_whole_ = is_whole_ || text_.step();
+    return is_whole_ ? Step::Whole : Step::Again;
+  }
+  Response take() override {
+    return {.status = Status::Ok, .content_type = "application/json", .body = text_.take()};
+  }
+
+ private:
+  HistoryText text_;
+  bool is_whole_ = false;
+};
+
+}  // namespace
+
 Api::Made Api::history(const Ask& ask) {
   Query query(ask.request.query);
   const std::string series = query.text("series").value_or("server");
@@ -348,8 +369,8 @@ Api::Made Api::history(const Ask& ask) {
   }
   const Series* const found = is_of_server ? &history_.server() : history_.tube(tube);
   if (found == nullptr) return not_found("There is no history of this tube.");
-  const std::optional<Json> history = found->to_json(span, sources_.now());
-  if (history) return answer_with(*history);
+  std::optional<HistoryPart> part = found->part(span, sources_.now());
+  if (part) return std::make_unique<HistoryAnswer>(*std::move(part));
   return not_found(
       fmt::format("There is no history of this span. There is one of these spans, in seconds: {}.",
                   found->spans_text()));

@@ -15,6 +15,13 @@ namespace {
 
 constexpr Nanos second = nanos_per_second;
 
+nlohmann::json part_of(const History& history, uint64_t span, Nanos now) {
+  HistoryText text(history.server().part(span, now).value());
+  while (!text.step()) {
+  }
+  return nlohmann::json::parse(text.take());
+}
+
 class HistoryTest : public Port {
  protected:
   void go_on(int seconds) {
@@ -55,7 +62,8 @@ TEST_F(HistoryTest, IsBounded) {
   EXPECT_EQ(ready[0], 1.0);
   EXPECT_EQ(ready[599], 2.0);
   EXPECT_EQ(history("span=7200")["series"]["ready"].size(), 100u);
-  EXPECT_EQ(history("span=86400")["series"]["ready"].size(), 16u);
+  EXPECT_EQ(history("span=86400")["series"]["ready"].size(), 100u);
+  EXPECT_EQ(history("span=2592000")["series"]["ready"].size(), 1u);
   EXPECT_GE(history("series=tube:mail&span=3600")["series"]["ready"].size(), 95u);
 }
 
@@ -177,7 +185,7 @@ TEST_F(HistoryTest, IsTheSameInAnotherRun) {
   History again;
   again.restore_server(*saved, harness_.now());
   again.on_second(harness_.core().engine().view(), harness_.now());
-  const nlohmann::json after = *again.server().to_json(7'200, harness_.now());
+  const nlohmann::json after = part_of(again, 7'200, harness_.now());
   for (const auto& [name, values] : after["series"].items()) {
     ASSERT_EQ(values.size(), 60U + 3U) << name;  // And the half minute without a server.
     for (size_t i = 0; i < values.size(); ++i) {
@@ -185,26 +193,33 @@ TEST_F(HistoryTest, IsTheSameInAnotherRun) {
     }
   }
   EXPECT_EQ(after["ends_seconds_ago"], 0.0);
-  EXPECT_TRUE((*again.server().to_json(600, harness_.now()))["series"]["ready"].empty());
+  EXPECT_TRUE(part_of(again, 600, harness_.now())["series"]["ready"].empty());
   // It goes on behind them.
   for (int i = 1; i <= 10; ++i) {
     again.on_second(harness_.core().engine().view(), harness_.now() + i * second);
   }
-  EXPECT_EQ((*again.server().to_json(7'200, harness_.now()))["series"]["ready"].back(), 1.0);
+  EXPECT_EQ(part_of(again, 7'200, harness_.now())["series"]["ready"].back(), 1.0);
 }
 
 TEST_F(HistoryTest, HasNothingOfARunThatIsTooLongAgo) {
   go_on(601);
   const SavedHistory saved = api_.saved_history();
-  for (const Nanos gone : {7'200 * second, INT64_MAX / 2}) {
+  for (const Nanos gone : {86'400 * second, INT64_MAX / 2}) {
     History again;
     again.restore_server(saved, harness_.now() + gone);
-    EXPECT_TRUE((*again.server().to_json(7'200, 0))["series"]["ready"].empty()) << gone;
+    EXPECT_TRUE(part_of(again, 7'200, 0)["series"]["ready"].empty()) << gone;
+    EXPECT_TRUE(part_of(again, 86'400, 0)["series"]["ready"].empty()) << gone;
   }
+  // The day has it still, of which two hours are the end.
+  History late;
+  late.restore_server(saved, harness_.now() + 7'200 * second);
+  EXPECT_EQ(part_of(late, 7'200, 0)["series"]["ready"],
+            nlohmann::json(std::vector<nlohmann::json>(720)));
+  EXPECT_EQ(part_of(late, 86'400, 0)["series"]["ready"].size(), 780U);
   // A clock that was set back makes no gap, and is no damage.
   History again;
   again.restore_server(saved, harness_.now() - 86'400 * second);
-  EXPECT_EQ((*again.server().to_json(7'200, 0))["series"]["ready"].size(), 60U);
+  EXPECT_EQ(part_of(again, 7'200, 0)["series"]["ready"].size(), 60U);
 }
 
 TEST_F(HistoryTest, NeverHasMoreThanItKeeps) {
@@ -213,7 +228,7 @@ TEST_F(HistoryTest, NeverHasMoreThanItKeeps) {
   saved[0].columns["of_another_version"] = {1};
   History again;
   again.restore_server(saved, harness_.now() + 100 * second);
-  const nlohmann::json ready = (*again.server().to_json(7'200, harness_.now()))["series"]["ready"];
+  const nlohmann::json ready = part_of(again, 7'200, harness_.now())["series"]["ready"];
   ASSERT_EQ(ready.size(), 720U);
   EXPECT_EQ(ready[709], 7.0);
   EXPECT_EQ(ready[710], nlohmann::json());
