@@ -217,13 +217,24 @@ void Node::handle_handover(const etcd::Found& handover) {
   remove(handover.keys[0]);
   const std::optional<HandoverRecord> asked = decode_handover(handover.keys[0].value);
   if (!asked || asked->epoch != won_->epoch) return;
+  consider_handover(*asked);
+}
+
+void Node::consider_handover(const HandoverRecord& asked) {
   if (maintenance_.is_paused()) return events_.declined("takeovers are paused");
-  const auto to = std::ranges::find(others_, asked->to, &NodeRecord::node);
+  const auto to = std::ranges::find(others_, asked.to, &NodeRecord::node);
   if (to != others_.end() && !maintenance_.may_lead(*to)) {
     return events_.declined(
-        asked->to + (to->never_leads() ? " never leads: its priority is 0" : " has resigned"));
+        asked.to + (to->never_leads() ? " never leads: its priority is 0" : " has resigned"));
   }
-  hand_over(*asked, HandoverCause::Asked);
+  hand_over(asked, HandoverCause::Asked);
+}
+
+// Whoever asks in etcd has looked before whether another node may lead.
+void Node::ask_handover() {
+  if (role_ != Role::Leader) return;
+  if (!successor(false)) return events_.declined("no standby that may lead is up to date");
+  consider_handover({.epoch = won_->epoch, .to = {}});
 }
 
 // `perennial cluster resign` has checked that another node may lead. While takeovers are paused no

@@ -3,6 +3,8 @@
 PERENNIALD names the server, beside which `perennial` and etcd are looked for. ETCD names etcd.
 """
 
+import contextlib
+import http.client
 import json
 import os
 import shutil
@@ -417,6 +419,29 @@ class Verify(ToolTest):
             self.wait_until(lambda: json.loads(run("status", "-c", config_of(jobs, 0), "--json").stdout)["nodes"])
             said = self.refuse("verify", "-c", config_of(jobs, 0), code=1)
             self.assertIn("one node only", said)
+
+
+class HandoverOverHttp(ToolTest):
+    """By the button of the console: tests/store/cluster has the refusals of the node itself."""
+
+    def post(self, jobs, number):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", jobs.http_ports[number], timeout=10)) as connection:
+            connection.request("POST", "/api/v1/cluster/handover", "{}", {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+    def test_the_leader_hands_over_once_a_standby_may_lead(self):
+        with Cluster(ETCD, PERENNIALD, members=1, nodes=2) as jobs:
+            jobs.members[0].start()
+            jobs.nodes[0].start()
+            self.assertEqual(jobs.wait_for_leader(), 0)
+            status, answer = self.post(jobs, 0)
+            self.assertEqual((status, answer["error"]), (409, "conflict"))
+            jobs.nodes[1].start()
+            self.wait_until(lambda: run("status", "-c", config_of(jobs, 0)).stdout.count(" standby ") == 1)
+            self.wait_until(lambda: self.post(jobs, 0)[0] == 202)
+            self.assertEqual(jobs.nodes[0].wait(20), 76)
+            self.assertEqual(jobs.wait_for_leader(), 1)
 
 
 class HandoverUnderLoad(ToolTest):

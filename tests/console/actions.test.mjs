@@ -413,6 +413,27 @@ page_test('Reload asks, and says what came of it', async (page, server) => {
   assert.deepEqual(changes(server), ['POST /reload', 'POST /reload']);
 });
 
+page_test('A leader hands over when it is told to, and says why it cannot', async (page, server) => {
+  if (!is_mock) return;  // A cluster is needed: tests/cluster/tool_test.py has one.
+  await page.goto(`${server.url}/server`);
+  await button(page, 'Reload…').waitFor();
+  assert.equal(await button(page, 'Hand over…').count(), 0);
+  server.queue.cluster_details = {name: 'orders', node: 'a', leads: true, epoch: 4, newest: 1, applied: 1, flushed: 1, append_mean_seconds: 0.003, append_failure: null,
+    clock_ahead_seconds: 0, standbys: 0, standby_lag: 0, settings_differ: 0, etcd_alarms_no_space: 0, etcd_alarms_corrupt: 0};
+  await page.reload();
+  await button(page, 'Hand over…').click();
+  await dialog(page).getByText('no standby').waitFor();
+  await confirm(page, 'Hand over');
+  await dialog(page).getByText('No standby that may lead is up to date.').waitFor();
+  await confirm(page, 'Cancel');
+  server.queue.cluster_details.standbys = 1;
+  await page.reload();
+  await button(page, 'Hand over…').click();
+  await confirm(page, 'Hand over');
+  await announced(page, 'Another node leads in a moment.');
+  assert.deepEqual(changes(server), ['POST /cluster/handover', 'POST /cluster/handover']);
+});
+
 // ---------------------------------------------------------------------------------------------- users
 
 const users = () => new Map([

@@ -637,6 +637,11 @@ export class Mock {
     if (is('GET', 'server', 'details')) return {value: queue.view_details()};
     if (is('GET', 'audit')) return admin(), {value: {lines: queue.audit}};
     if (is('POST', 'reload')) return admin(), {value: {read: queue.reloads}};
+    if (is('POST', 'cluster', 'handover')) {
+      admin();
+      if (!queue.cluster_details?.standbys) throw new Refusal(409, 'conflict', 'No standby that may lead is up to date.');
+      return {status: 202, value: {asked: true}};
+    }
     if (is('GET', 'work-times')) {
       return {value: {bounds_seconds: work_bounds, wait: queue.view_times(queue.waits),
         run: Object.fromEntries(run_ends.map((end) => [end, queue.view_times(queue.runs[end])]))}};

@@ -195,6 +195,7 @@ class Api(Described):
         self.assertGreater(details["disk_free_bytes"], 0)
         self.assertGreater(details["store"]["batches"], 0)
         self.assertEqual(self.call("/reload", "POST", {})[1], {"read": []})
+        self.assertEqual(self.call("/cluster/handover", "POST", {})[0], 409)
         lines = self.call("/audit")[1]["lines"]
         self.assertTrue(lines)
         for line in lines:

@@ -475,6 +475,13 @@ void NodeRunner::leader_has_ended(uint64_t epoch) {
   });
 }
 
+void NodeRunner::ask_handover() {
+  const std::lock_guard lock(mutex_);
+  etcd_->executor.post([this] {
+    if (node_ != nullptr) node_->ask_handover();
+  });
+}
+
 void NodeRunner::on_leader_reached(std::optional<bool> reached) {
   const std::optional<LeaderRecord> leader = facts().leader;
   if (reached == false && leader) {

@@ -122,6 +122,8 @@ class NodeRunner {
   LatencyHistogram append_times() const;
   // The process that leads in this epoch has ended, although its lease has not. Any thread.
   void leader_has_ended(uint64_t epoch);
+  // An operator asks this leader to hand over; the log says if it does not. Any thread.
+  void ask_handover();
   // Whether this standby reaches the leader at its peer_address. None: it is not known, or has
   // none.
   void on_leader_reached(std::optional<bool> reached);

@@ -109,6 +109,17 @@ bool ClusterNode::has_successor() const {
   return runner_ != nullptr && runner_->facts().standbys.has_successor;
 }
 
+std::string ClusterNode::ask_handover() {
+  if (runner_ == nullptr) return "This server is part of no cluster.";
+  if (!has_successor()) {
+    return "No standby that may lead is up to date, or takeovers are paused, so nobody would "
+           "serve: "
+           "see `perennial cluster status`.";
+  }
+  runner_->ask_handover();
+  return {};
+}
+
 bool ClusterNode::hands_over() const {
   return runner_ != nullptr && runner_->hands_over();
 }

@@ -71,6 +71,8 @@ class ClusterNode {
   void on_loop_stalled(Nanos stalled) const;
   // Another node could lead in the place of this one at once, and is not known to be damaged.
   bool has_successor() const;
+  // An operator asks this leader to hand over. Returns why that cannot be; empty: it was asked.
+  std::string ask_handover();
   // Somebody has asked this leader to hand over.
   bool hands_over() const;
 

@@ -130,6 +130,7 @@ class HttpPort final : private http::RouteSources {
   Nanos now() override { return parts_.clock.now(); }
   bool is_loaded() override { return host_.has_jobs(); }
   http::ClusterHealth cluster_health() override;
+  std::string ask_handover() override { return parts_.node.ask_handover(); }
   size_t waiters_max() override { return parts_.config.http_connections_max * 3 / 4; }
   std::string address_of(ConnId conn) override { return parts_.connections.peer_of(conn); }
   std::string_view user_of(ConnId conn) override { return parts_.core.user_of(conn); }

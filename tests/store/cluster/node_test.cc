@@ -150,6 +150,30 @@ TEST_F(NodeTest, ALeaderHandsOverUnderLoad) {
   EXPECT_TRUE(b->leads());
 }
 
+// As an operator asks at the port of the leader.
+TEST_F(NodeTest, ALeaderThatIsAskedItselfHandsOverIfAStandbyMayLead) {
+  const auto a = start_leader("a", disk_a_);
+  const auto ask = [](const auto& node) {
+    node->process().post([&node] { node->node().ask_handover(); });
+  };
+  ask(a);
+  run_for(2 * second);
+  EXPECT_THAT(a->handovers(), IsEmpty());
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  ask(b);
+  run_for(2 * second);
+  EXPECT_THAT(b->handovers(), IsEmpty()) << "it does not lead";
+  // A load that leaves each standby a thousand entries behind would let none lead.
+  a->write_always(false);
+  run_for(2 * second);
+  ask(a);
+  ASSERT_TRUE(run_until([&] { return a->has_ended(); }, 2 * second));
+  EXPECT_THAT(a->handovers(), ElementsAre(""));
+  EXPECT_LT(time_until([&] { return b->leads(); }), second / 2);
+  expect_all(disk_b_);
+}
+
 // c holds as much as b, and has the later name. Without the request b would lead.
 TEST_F(NodeTest, AHandoverPrefersTheNodeThatItNames) {
   SimulatedDisk disk_c{.directory = "directory-c"};

@@ -50,6 +50,18 @@ TEST_F(PausedTakeovers, CountAlsoWhereTheNodeHasNotSeenThem) {
   EXPECT_FALSE(b->leads());
 }
 
+TEST_F(PausedTakeovers, TheLeaderThatIsAskedItselfStays) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(3 * second);
+  pause(60);
+  run_for(3 * second);
+  a->process().post([&a] { a->node().ask_handover(); });
+  run_for(3 * second);
+  EXPECT_TRUE(a->leads());
+  EXPECT_THAT(a->handovers(), IsEmpty());
+}
+
 TEST_F(PausedTakeovers, TheLeaderLeadsAgainWhenItIsStartedAgain) {
   auto a = start_leader("a", disk_a_);
   const auto b = start("b", disk_b_);

@@ -147,6 +147,7 @@ const Api::Row Api::rows[] = {
     {{"POST", "/api/v1/undrain", Needs::commands<Undrain>()}, &Api::undrain},
     {{"POST", "/api/v1/checkpoint", Needs::commands<Checkpoint>()}, &Api::checkpoint},
     {{"POST", "/api/v1/reload", of_admins}, &Api::reload},
+    {{"POST", "/api/v1/cluster/handover", of_admins}, &Api::hand_over},
     {{"GET", "/api/v1/events",
       Needs::judged("by topic: `monitor` for `server`, as `stats-tube` for `tube:NAME`; `operations` "
                     "has those on tubes with `manage`")},

@@ -164,6 +164,7 @@ class Api {
   Made undrain(const Ask& ask);
   Made checkpoint(const Ask& ask);
   Made reload(const Ask& ask);
+  Made hand_over(const Ask& ask);
 
   // ---- work.cc
   Made reserve_jobs(const Ask& ask);

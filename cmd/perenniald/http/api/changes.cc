@@ -475,6 +475,16 @@ void Api::audit_change(const Ask& ask, std::string_view action, std::string subj
                   .is_internal = true});
 }
 
+// This answer is among the last that this server gives.
+Api::Made Api::hand_over(const Ask& ask) {
+  Fields fields(ask.request);
+  if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
+  const std::string problem = sources_.ask_handover();
+  if (!problem.empty()) return answer_now(problem_response(Status::Conflict, problem));
+  audit_change(ask, "handover", "");
+  return answer_now(json_response(Status::Accepted, {{"asked", true}}));
+}
+
 Api::Made Api::reload(const Ask& ask) {
   Fields fields(ask.request);
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);

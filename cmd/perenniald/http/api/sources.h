@@ -34,6 +34,8 @@ class ApiSources : public MetricSources {
   // Whether there are jobs to be asked for. Until then the engine belongs to another thread.
   virtual bool is_loaded() = 0;
   virtual ClusterHealth cluster_health() = 0;
+  // Asks this leader of a cluster to hand over. Returns why that cannot be; empty: it was asked.
+  virtual std::string ask_handover() = 0;
   // How many requests may wait for jobs at the same time. They keep their connections, and others
   // need some, too.
   virtual size_t waiters_max() = 0;

@@ -68,6 +68,8 @@ class Port : public testing::Test {
   bool accepts_puts_ = true;
   bool is_loaded_ = true;
   ClusterHealth cluster_;
+  int handovers_ = 0;  // That were asked for.
+  std::string handover_problem_;
   core::CommandTimes::Histograms commands_ = {};
   LatencyHistogram turns_;
   LatencyHistogram requests_;
@@ -100,6 +102,10 @@ class Port : public testing::Test {
     Nanos now() override { return port_.harness_.now(); }
     bool is_loaded() override { return port_.is_loaded_; }
     ClusterHealth cluster_health() override { return port_.cluster_; }
+    std::string ask_handover() override {
+      ++port_.handovers_;
+      return port_.handover_problem_;
+    }
     size_t waiters_max() override { return port_.waiters_max_; }
     std::string address_of(ConnId /*conn*/) override { return port_.address_; }
     std::string_view user_of(ConnId conn) override { return core().user_of(conn); }

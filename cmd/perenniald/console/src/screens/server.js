@@ -25,6 +25,7 @@ export function ServerScreen({may}) {
       ${may.admin && html`<div class="actions end" role="group" aria-label="This server">
         <button onClick=${() => make_checkpoint(set_path)}>Make a checkpoint</button>
         <button onClick=${() => ask_reload(set_read)}>Reload…</button>
+        ${details?.cluster?.leads && html`<button onClick=${() => ask_handover(details.cluster, server.jobs.reserved)}>Hand over…</button>`}
         ${server.draining ? html`<button onClick=${() => undrain()}>End the drain</button>`
           : html`<button class="danger apart" onClick=${() => ask_drain(server)}>Drain…</button>`}
       </div>`}
@@ -88,7 +89,6 @@ const cluster_facts = (cluster) => [
   ['Settings unlike the leader’s', none_of(cluster.settings_differ, cluster.settings_differ === 1 ? 'differs' : 'differ')],
   ['Clock', Math.abs(cluster.clock_ahead_seconds) < clock_off_seconds ? 'as the cluster’s'
     : html`<${Badge} kind="warn" icon="warning">${time(Math.abs(cluster.clock_ahead_seconds))} ${cluster.clock_ahead_seconds > 0 ? 'ahead' : 'behind'}<//>`],
-  ['Hand over', html`<code>perennial cluster handover</code>`],
 ];
 
 const soon_seconds = 14 * 86400;
@@ -144,6 +144,22 @@ function ask_reload(show) {
       const bad = read.filter(({error}) => error !== null).length;
       announce(bad ? `${count(bad)} of ${count(read.length)} cannot be used.` : 'The files are read again.');
       refresh();
+    },
+  });
+}
+
+/** @param {import('../types.js').ClusterDetails} cluster @param {number} reserved Jobs. */
+function ask_handover({node, standbys}, reserved) {
+  ask({
+    title: `Hand over the lead of ${visible_line(node)}`,
+    text: 'What this node has accepted is committed and answered, and the standby that comes first leads then. Connections end, and what workers hold becomes ready again, as when a server restarts.',
+    note: () => standbys === 0 && html`<p>There is <strong>no standby</strong> that could lead.</p>`,
+    action: 'Hand over',
+    danger: true,
+    job_count: reserved,
+    run: async () => {
+      await post('/cluster/handover');
+      announce('Another node leads in a moment.');
     },
   });
 }
