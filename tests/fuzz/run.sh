@@ -53,8 +53,8 @@ build_fuzzers() {
 fuzz_all() {
   local seconds=$1 target failed=()
   shift
-  export -f fuzz length_of
-  export folder corpora seconds
+  export -f fuzz length_of command_words
+  export root folder corpora seconds
   # A failing target does not end the others.
   printf '%s\n' "$@" | xargs -P2 -I{} bash -c 'fuzz {} "$seconds"' || true
   for target in "$@"; do
@@ -94,7 +94,10 @@ fuzz() {
   mkdir -p "$own" "$folder/dictionaries"
   # Output of targets goes to memory, if there is a file system in memory.
   scratch=$(mktemp -d -p "$([[ -w /dev/shm ]] && echo /dev/shm || echo "${TMPDIR:-/tmp}")")
-  [[ -f $written ]] && cat "$written" <(command_words "$1") >"$dictionary" && words=("-dict=$dictionary")
+  if [[ -f $written ]]; then
+    { cat "$written" && command_words "$1"; } >"$dictionary" || return
+    words=("-dict=$dictionary")
+  fi
   echo "fuzz: $target for $2 s"
   TMPDIR=$scratch "$folder/fuzz_$target" -max_total_time="$2" -max_len="$(length_of "$target")" \
     -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 \
