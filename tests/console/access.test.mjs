@@ -24,7 +24,9 @@ const screens = [
   ['all-ended', '/ended', 'tr[data-row] a'],
   ['none-ended', '/ended?tube=none', '.banner'],
   ['gone-job', '/jobs/9001', '.banner a'],
-  ['connections', '/connections', 'tr[data-row]'],
+  ['connections', '/connections', '[aria-labelledby=leases] tr[data-row]'],
+  ['leases', '/tubes/images', '[aria-labelledby=leases] tr[data-row]'],
+  ['leased-job', '/jobs/9100', '.facts.list .name'],
   ['server', '/server', 'pre.body'],
   ['no-tube', '/tubes/none', '.banner'],
   ['no-screen', '/nothing', 'h1'],
@@ -56,6 +58,7 @@ function look(server, buried = 8) {
   server.queue.draining = true;
   server.queue.store_state = 'low-space';
   look_ended(server.queue);
+  server.queue.lease(server.queue.put('mail', 'x', {id: 9100}), {user: 'a-worker-with-a-rather-long-name.'.repeat(3), address: '[2001:db8:1234:5678:9abc:def0:1234:5678]:51820'});
 }
 
 /** What has ended, in a tube of its own. */

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
+import {lease_has_ended, no_lease} from './mock.mjs';
 import {announced, api, changes, eventually, is_mock, page_test, rows} from './support.mjs';
 
 const dialog = (page) => page.getByRole('dialog');
@@ -311,6 +312,54 @@ page_test('A connection is closed', async (page, server) => {
   await page.getByText('No connections.').waitFor();
 }, {needs_mock: true});
 
+page_test('A job is taken back from its worker: it is ready again, or dead', async (page, server) => {
+  const {queue} = server;
+  const [again, last, to_dead] = [{tries: 3}, {tries: 1}, {tries: 1, dead: 'mail-dead'}].map((fields) => queue.lease(queue.put('mail', 'x', {ttr_seconds: 600, ...fields}), {user: 'anna'}).job);
+  await page.goto(`${server.url}/tubes/mail`);
+  await button(page, `Take back job ${again.id}`).click();
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Cancel');
+  assert.match(await dialog(page).innerText(), /ready at once, and the attempt counts: if it was the last try, the job is dead\. If its worker lives, the next call of the worker is refused\./);
+  await confirm(page, 'Take back');
+  await announced(page, `Job ${again.id} is ready again.`);
+  assert.deepEqual([again.state, again.attempts], ['ready', 1]);
+  // The focus is in the row that comes in the place of the one that is gone.
+  await eventually(() => page.evaluate(() => document.activeElement.closest('[data-row]')?.textContent.includes('anna')), true);
+  await page.goto(`${server.url}/connections`);
+  await button(page, `Take back job ${last.id}`).click();
+  await confirm(page, 'Take back');
+  await announced(page, `Job ${last.id} is dead: it has had all its tries.`);
+  assert.equal(last.state, 'buried');
+  await page.goto(`${server.url}/jobs/${to_dead.id}`);
+  await button(page, 'Take back…').click();
+  await confirm(page, 'Take back');
+  await announced(page, `Job ${to_dead.id} is dead: it has had all its tries.`);
+  await page.locator('.badge', {hasText: 'ready'}).waitFor();
+  await page.getByText('Died in').waitFor();
+  assert.equal(await button(page, 'Take back…').count(), 0);
+  assert.deepEqual(changes(server), ['DELETE /leases/1', 'DELETE /leases/2', 'DELETE /leases/3']);
+}, {needs_mock: true});
+
+page_test('A lease that has ended meanwhile is said to have, in the words of the server', async (page, server) => {
+  const {queue} = server;
+  const leases = [0, 1, 2].map(() => queue.lease(queue.put('mail', 'x', {ttr_seconds: 600})));
+  await page.goto(`${server.url}/tubes/mail`);
+  const refused = async ({job}, words) => {
+    await confirm(page, 'Take back');
+    await dialog(page).getByText(words).waitFor();
+    assert.deepEqual([job.state, job.attempts], ['reserved', 0]);
+    await page.keyboard.press('Escape');
+  };
+  await button(page, `Take back job ${leases[0].job.id}`).click();
+  leases[0].has_ended = true;
+  await refused(leases[0], lease_has_ended);
+  await button(page, `Take back job ${leases[1].job.id}`).click();
+  queue.leases.delete(leases[1].id);
+  await refused(leases[1], no_lease);
+  // What is seen is asked for anew.
+  await button(page, `Take back job ${leases[1].job.id}`).waitFor({state: 'detached'});
+  assert.equal(await page.getByRole('region', {name: 'Table of leases'}).locator('[data-row]').count(), 2);
+}, {needs_mock: true});
+
 page_test('The server drains and stops draining, and makes a checkpoint', async (page, server) => {
   await page.goto(`${server.url}/server`);
   await button(page, 'Drain…').click();
@@ -340,12 +389,14 @@ const dialogs = [
   {name: 'pause', path: '/tubes/t', open: 'Pause…', send: 'Pause'},
   {name: 'kick', path: '/tubes/t', open: 'Kick…', send: 'Kick'},
   {name: 'close', path: '/connections', open: 'Close connection 1', send: 'Close connection', starts_on_cancel: true},
+  {name: 'take back', path: '/tubes/t', open: 'Take back job 4', send: 'Take back', starts_on_cancel: true},
   {name: 'drain', path: '/server', open: 'Drain…', send: 'Drain', starts_on_cancel: true},
 ];
 
 page_test('Every dialog can be cancelled, says a refusal in the words of the server, and says when it is gone', async (page, server, t) => {
   await put_many(server, 't', 3, 'buried');
   server.queue.connections.set('1', {id: '1', address: 'unix', user: null, used: 'default', watched: [], watched_count: 0, held: 0, waiting: false, output_bytes: 0});
+  server.queue.lease(server.queue.put('t', 'x', {id: 4}));
   for (const {name, path, open, send, fields = {}, starts_on_cancel = false} of dialogs) {
     await t.test(name, async () => {
       await page.goto(server.url + path);

@@ -162,6 +162,15 @@ page_test('T7 Addresses, users and refusals are text', async (page, server) => {
   await page.goto(`${server.url}/jobs/${held.id}`);
   await page.getByText(`connection 2 of ${markup[1]} from ${markup[1]}`).waitFor();
   await is_text(page);
+  const leased = [...markup, unclean[0]].map((text) => server.queue.lease(server.queue.put('leased', 'x', {ttr_seconds: 600}), {user: text, address: text}).job.id);
+  for (const path of ['/tubes/leased', '/connections']) {
+    await page.goto(server.url + path);
+    await eventually(() => rows(page, 'Table of leases').then((found) => found.map((cells) => cells.slice(-5, -3))), [...markup, unclean[0]].map((text) => [visible(text), visible(text)]));
+    await is_text(page);
+  }
+  await page.goto(`${server.url}/jobs/${leased[1]}`);
+  await page.getByText(`a lease over HTTP of ${markup[1]} from ${markup[1]}`).waitFor();
+  await is_text(page);
 }, {needs_mock: true});
 
 page_test('T7 Addresses of pages are text', async (page, server) => {

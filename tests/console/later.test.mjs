@@ -27,7 +27,7 @@ page_test('The first screens need none of the later files, and each of these is 
     await link(page, name).click();
     await eventually(() => heading(page), name);
   }
-  assert.deepEqual(names, ['of_times', 'of_jobs', 'of_server']);
+  await eventually(() => names, ['of_times', 'of_jobs', 'of_server', 'of_leases']);
   stop();
 });
 

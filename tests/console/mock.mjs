@@ -28,6 +28,8 @@ class Refusal extends Error {
   }
 }
 const not_found = (what) => new Refusal(404, 'not_found', `There is no such ${what}.`);
+export const no_lease = 'There is no such lease. It has ended, or the tube of its job is not one that you manage.';
+export const lease_has_ended = 'The lease has ended, and nothing was changed: the job was finished, or its time was over and another worker may have it.';
 const bad_request = (message) => new Refusal(400, 'bad_request', message);
 
 // What a user may do with a tube: `tubes` names the verbs of some of them.
@@ -68,6 +70,7 @@ export class Queue {
   settings = new Map();  // Of tubes, by their names: those in force,
   set = new Map();  // and those that were set.
   connections = new Map();
+  leases = new Map();  // By their ids, in the order of their reservations.
   operations = new Map();
   totals = {puts: 0, deletes: 0, reserves: 0, timeouts: 0, damaged: 0, duplicates: 0, dead: 0, expired: 0};
   draining = false;
@@ -81,6 +84,7 @@ export class Queue {
   runs = Object.fromEntries(run_ends.map((end) => [end, Array(work_bounds.length + 1).fill(0)]));
   next_id = 1;
   next_operation = 1;
+  next_lease = 1;
   started_at = seconds();
   jobs_per_step = 1000;  // Of an operation.
   step_ms = 40;
@@ -116,6 +120,37 @@ export class Queue {
 
   note(job, text, user = '', ago_seconds = 0) {
     job.said.push({number: job.said.length + 1, time: new Date(Date.now() - ago_seconds * 1000).toISOString(), attempt: job.reserves, user, text});
+  }
+
+  /** A worker over HTTP reserves it. */
+  lease(job, {user = null, address = '10.0.0.9:51820', ago_seconds = 0, left_seconds = job.ttr_seconds} = {}) {
+    const lease = {id: String(this.next_lease++), job, user, address, at: seconds() - ago_seconds, ends_at: seconds() + left_seconds};
+    job.reserves++;
+    job.left_seconds = left_seconds;
+    this.place(job, {state: 'reserved'});
+    this.leases.set(lease.id, lease);
+    return lease;
+  }
+
+  view_lease({id, job, user, address, at, ends_at}) {
+    return {id, job: String(job.id), tube: job.tube, user, address, age_seconds: seconds() - at, ends_at: clock(ends_at), left_seconds: Math.max(0, ends_at - seconds())};
+  }
+
+  /** Takes the job back from its worker. @returns {boolean} Whether it was the last try. */
+  end_lease(lease) {
+    const {job} = lease;
+    this.leases.delete(lease.id);
+    job.left_seconds = 0;
+    job.attempts++;
+    job.releases++;
+    const is_dead = job.tries > 0 && job.attempts >= job.tries;
+    if (!is_dead) this.place(job, {state: 'ready'});
+    else if (!job.dead) this.place(job, {state: 'buried'});
+    else {
+      job.from = job.tube;
+      this.place(job, {tube: job.dead, state: 'ready'});
+    }
+    return is_dead;
   }
 
   // Jobs that have ended in tubes that keep them, the last one first.
@@ -248,7 +283,9 @@ export class Queue {
   view_job(job, user) {
     const {body, put_at, ready_at, holder, said, ...rest} = job;
     const held = user?.may.admin && this.connections.get(holder);
-    return {...rest, may: may_on(user, job.tube), ...(held ? {held_by: {id: held.id, address: held.address, user: held.user}} : {}), id: String(job.id), age_seconds: seconds() - put_at, body_bytes: body.length, notes: said.length};
+    const lease = user && may_on(user, job.tube).manage && [...this.leases.values()].find((each) => each.job === job);
+    return {...rest, may: may_on(user, job.tube), ...(held ? {held_by: {id: held.id, address: held.address, user: held.user}} : {}),
+      ...(lease ? {leased_by: {lease: lease.id, address: lease.address, user: lease.user}} : {}), id: String(job.id), age_seconds: seconds() - put_at, body_bytes: body.length, notes: said.length};
   }
 
   view_tube(tube) {
@@ -667,6 +704,13 @@ export class Mock {
     if (is('GET', 'jobs')) return {value: this.#jobs(query, null, user)};
     if (is('GET', 'jobs', null)) return {value: queue.view_job(job(), user)};
     if (is('GET', 'connections')) return {value: this.#connections(query)};
+    if (is('GET', 'leases')) return {value: this.#leases(query, user)};
+    if (is('DELETE', 'leases', null)) {
+      const lease = queue.leases.get(second);
+      if (!lease || !may_on(user, lease.job.tube).manage) throw new Refusal(404, 'not_found', no_lease);
+      if (lease.has_ended) throw new Refusal(409, 'conflict', lease_has_ended);
+      return {value: {ended: true, dead: queue.end_lease(lease)}};
+    }
     if (is('GET', 'configuration')) return admin(), {value: {yaml: 'data_dir: perennial-data\nlisten: [127.0.0.1]\nport: 11300\n# <script>alert(1)</script>\n'}};
     if (is('GET', 'operations')) return {value: {operations: [...queue.operations.values()].map((each) => queue.view_operation(each))}};
     if (is('GET', 'history')) return {value: this.#history(query)};
@@ -806,6 +850,15 @@ export class Mock {
     return {connections, next: all.length > limit ? connections.at(-1).id : null};
   }
 
+  #leases(query, user) {
+    const tube = query.get('tube');
+    if (tube && !may_on(user, tube).manage) throw new Refusal(403, 'forbidden', forbidden_text('manage', tube));
+    const limit = Number(query.get('limit') ?? 100);
+    const all = [...this.queue.leases.values()].filter(({id, job}) => Number(id) > Number(query.get('after') ?? 0) && may_on(user, job.tube).manage && (!tube || job.tube === tube));
+    const leases = all.slice(0, limit).map((each) => this.queue.view_lease(each));
+    return {leases, next: all.length > limit ? leases.at(-1).id : null};
+  }
+
   #put({tube, body, body_base64, ...fields}) {
     if (!tube) throw bad_request('There is no tube.');
     if (/[^A-Za-z0-9\-+/;.$_()]/.test(tube)) throw bad_request('This is no name for a tube.');
@@ -870,6 +923,8 @@ export function fill(queue, {tubes = 300, buried = 250, ready = 40} = {}) {
   const line = {user: 'anna', action: 'flush-tube', subject: 'mail', refused: false, via: 'http', connection: '9223372036854775900', from: '10.0.0.9', left_out: 0};
   queue.audit = [{...line, age_seconds: 12}, {...line, age_seconds: 70, user: 'mailer', action: 'kick', refused: true, via: 'queue', connection: '4', left_out: 17},
     {...line, age_seconds: 4000, user: null, action: 'sign-in', subject: '', refused: true, connection: '0'}];
+  ['worker', 'worker', 'resizer', null].forEach((user, index) => queue.lease(queue.put(index < 2 ? 'mail' : 'images', '{"from":"fetch"}', {tries: 4, attempts: index, age_seconds: 200}),
+    {user, address: index === 3 ? '[2001:db8::25:9]:51833' : `10.0.1.${7 + index}:51820`, ago_seconds: 12 + index * 20, left_seconds: 48 - index * 9}));
   queue.gone = ['imports/2024', 'one-off'];
   queue.tube('images').paused_until = seconds() + 250;
   Object.assign(queue.tube('mail'), {using: 2, watching: 5, waiting: 0});

@@ -440,6 +440,70 @@ page_test('Connections shows who holds and waits', async (page, server) => {
   ]);
 }, {needs_mock: true});
 
+/** The rows of the panel without the times, which go on. */
+const leases = (page) => rows(page, 'Table of leases').then((found) => found.map((cells) => cells.filter((cell) => !/ (s|min)$/.test(cell))));
+
+page_test('Leases are shown where there are any: on Connections of all tubes, and on the page of a tube its own', async (page, server) => {
+  const heading = page.getByRole('heading', {name: 'Leases over HTTP'});
+  const asked = () => page.waitForResponse((response) => response.url().includes('/api/v1/leases'));
+  const [mail, image] = ['mail', 'images'].map((tube) => server.queue.put(tube, 'x', {ttr_seconds: 900}));
+  for (const path of ['/connections', '/tubes/mail']) {
+    await Promise.all([asked(), page.goto(server.url + path)]);
+    await page.locator('.pages').first().waitFor();
+    assert.equal(await heading.count(), 0);
+  }
+  server.queue.lease(mail, {user: 'anna', address: '10.0.0.7:51820', ago_seconds: 125, left_seconds: 475});
+  server.queue.lease(image, {ago_seconds: 125, left_seconds: 475});
+  await eventually(() => leases(page), [[String(mail.id), 'anna', '10.0.0.7:51820', 'Take back…']]);
+  const [[, , , held_for, ends_in]] = await rows(page, 'Table of leases');
+  assert.match(held_for, /^2 min/);
+  assert.match(ends_in, /^7 min/);
+  await page.goto(`${server.url}/connections`);
+  await eventually(() => leases(page), [[String(mail.id), 'mail', 'anna', '10.0.0.7:51820', 'Take back…'], [String(image.id), 'images', 'none', '10.0.0.9:51820', 'Take back…']]);
+  await page.getByRole('region', {name: 'Table of leases'}).getByRole('link', {name: String(image.id), exact: true}).click();
+  await page.getByRole('heading', {name: `Job ${image.id}`}).waitFor();
+  await page.getByText('a lease over HTTP from 10.0.0.9:51820').waitFor();
+  await page.goto(`${server.url}/jobs/${mail.id}`);
+  await page.getByText('a lease over HTTP of anna from 10.0.0.7:51820').waitFor();
+  await page.getByRole('button', {name: 'Take back…'}).waitFor();
+  assert.equal(await page.getByText('A worker holds it.').count(), 0);
+  server.queue.leases.clear();
+  await page.goto(`${server.url}/connections`);
+  await page.getByText('No connections.').waitFor();
+  assert.equal(await heading.count(), 0);
+}, {needs_mock: true});
+
+page_test('Leases come in pages', async (page, server) => {
+  const ids = Array.from({length: 130}, () => String(server.queue.lease(server.queue.put('mail', 'x')).job.id));
+  const seen = () => leases(page).then((found) => found.map(([id]) => id));
+  const turn = (name) => page.getByRole('navigation', {name: 'Pages of leases'}).getByRole('button', {name}).click();
+  await page.goto(`${server.url}/tubes/mail`);
+  await eventually(seen, ids.slice(0, 100));
+  await turn('Next page');
+  await eventually(seen, ids.slice(100));
+  assert.equal(await page.getByRole('navigation', {name: 'Pages of leases'}).getByRole('button', {name: 'Next page'}).isDisabled(), true);
+  await turn('First page');
+  await eventually(seen, ids.slice(0, 100));
+}, {needs_mock: true});
+
+page_test('Leases are shown and asked for where the user manages the tube', async (page, server) => {
+  server.mock.users = new Map([['token', {name: 'some', may: {monitor: true, admin: false}, tubes: {mine: ['inspect', 'manage'], theirs: ['inspect']}}]]);
+  const [mine, theirs] = ['mine', 'theirs'].map((tube) => server.queue.lease(server.queue.put(tube, 'x', {ttr_seconds: 600}), {user: 'worker'}).job);
+  await page.goto(`${server.url}/connections`);
+  await page.getByLabel('Token').fill('token');
+  await page.keyboard.press('Enter');
+  await eventually(() => leases(page).then((found) => found.map(([id]) => id)), [String(mine.id)]);
+  await page.goto(`${server.url}/tubes/mine`);
+  await eventually(() => leases(page).then((found) => found.map(([id]) => id)), [String(mine.id)]);
+  server.mock.requests.length = 0;
+  await page.goto(`${server.url}/tubes/theirs`);
+  await page.locator('tr[data-row]').first().waitFor();
+  await page.goto(`${server.url}/jobs/${theirs.id}`);
+  await page.getByText('A worker holds it.').waitFor();
+  assert.equal(await page.getByText('Held by').count(), 0);
+  assert.deepEqual(server.mock.requests.filter(({path}) => path === '/leases'), []);
+}, {needs_mock: true});
+
 page_test('Connections shows those of the queue', async (page, server) => {
   await page.goto(`${server.url}/connections`);
   // Connections of other tests may just be ending.

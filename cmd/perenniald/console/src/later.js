@@ -8,6 +8,7 @@ import {Heading} from './parts.js';
 const files = {
   ended: () => import('./screens/of_ended.js'),
   jobs: () => import('./screens/of_jobs.js'),
+  leases: () => import('./screens/of_leases.js'),
   server: () => import('./screens/of_server.js'),
   times: () => import('./screens/of_times.js'),
 };

@@ -12,6 +12,7 @@ import './html.js';
 import './icon.js';
 import './job_filter.js';
 import './keys.js';
+import './later.js';
 import './live.js';
 import './operations.js';
 import './parts.js';

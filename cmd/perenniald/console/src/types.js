@@ -32,6 +32,17 @@
  * @property {TubeMay} may
  * @property {NewestNote|null} [note] In lists that ask for it.
  * @property {{id: string, address: string, user: string|null}} [held_by] For those who may see connections.
+ * @property {{lease: string, address: string, user: string|null}} [leased_by] It is held over HTTP. For those who manage its tube.
+ *
+ * @typedef {object} Lease What holds a job that is reserved over HTTP.
+ * @property {string} id
+ * @property {string} job
+ * @property {string} tube
+ * @property {string|null} user
+ * @property {string} address
+ * @property {number} age_seconds Since the job was reserved.
+ * @property {string} ends_at
+ * @property {number} left_seconds
  *
  * @typedef {object} EndedJob
  * @property {string} id

@@ -1,4 +1,4 @@
-// Who is connected, and what each holds and waits for.
+// Who is connected, and what each holds and waits for; and who holds jobs over HTTP.
 
 import {announce} from '../announce.js';
 import {get, query, remove} from '../api.js';
@@ -6,6 +6,7 @@ import {ask} from '../dialogs.js';
 import {bytes, count, visible_line} from '../format.js';
 import {html} from '../html.js';
 import {Badge} from '../icon.js';
+import {use_later} from '../later.js';
 import {refresh, use_poll} from '../live.js';
 import {EmptyRow, Heading, Problem, TubeLink} from '../parts.js';
 import {go} from '../router.js';
@@ -21,6 +22,7 @@ export function Connections({route, may}) {
   const after = id && BigInt(id) > 0n ? String(BigInt(id) - 1n) : route.query.get('after');
   const {value, error} = use_poll((signal) => get('/connections' + query({after, limit: 100}), signal), [after]);
   const connections = /** @type {Connection[]} */ (value?.connections ?? []);
+  const leases = use_later('leases');
   const columns = may.admin ? 9 : 8;
   return html`
     <${Heading} title="Connections" />
@@ -51,7 +53,8 @@ export function Connections({route, may}) {
     <nav class="pages" aria-label="Pages of connections">
       <button disabled=${!after} onClick=${() => go('/connections')}>First page</button>
       <button disabled=${!value?.next} onClick=${() => go('/connections' + query({after: value.next}))}>Next page</button>
-    </nav>`;
+    </nav>
+    ${leases && html`<${leases.Leases} />`}`;
 }
 
 /** @param {Connection} connection */

@@ -10,6 +10,7 @@ import {html} from '../html.js';
 import {Badge, StateBadge} from '../icon.js';
 import {JobButtons} from '../job_list.js';
 import {format_json, json_fault, looks_like_json} from '../json_text.js';
+import {use_later} from '../later.js';
 import {use_poll} from '../live.js';
 import {Facts, Heading, Problem, TubeLink} from '../parts.js';
 import {format_php} from '../php_text.js';
@@ -24,6 +25,8 @@ export function JobScreen({id}) {
   if (value) shown.current = value;
   const job = shown.current;
   const is_gone = error?.status === 404;
+  const lease = job?.leased_by?.lease;
+  const leases = use_later(lease ? 'leases' : undefined);
   if (!job) {
     return html`<${Heading} title=${`Job ${visible_line(id)}`} />${is_gone
       ? html`<${KeptJob} id=${id} otherwise="There is no job with this id. It may have been deleted." />` : html`<${Problem} error=${error} />`}`;
@@ -34,7 +37,8 @@ export function JobScreen({id}) {
       ${is_gone ? html`<${Badge} kind="warn" icon="gone">gone<//>` : html`<${StateBadge} state=${job.state} />`}
       <span>in <${TubeLink} name=${job.tube} /></span>
       ${!is_gone && html`<div class="actions end" role="group" aria-label="This job">
-        ${is_held && html`<span class="quiet">A worker holds it.</span>`}
+        ${lease && leases ? html`<button onClick=${() => leases.ask_take_back(lease, job.id)}>Take back…</button>`
+          : is_held && html`<span class="quiet">A worker holds it.</span>`}
         <${JobButtons} jobs=${[job]} />
       </div>`}
     <//>
@@ -67,6 +71,7 @@ function facts(job) {
     ['Size', bytes_text(job.body_bytes)],
   ];
   if (job.held_by) list.unshift(['Held by', html`<${Holder} ...${job.held_by} />`]);
+  if (job.leased_by) list.unshift(['Held by', html`<${Holder} ...${job.leased_by} />`]);
   if (job.dead) list.push(['Dead tube', html`<${TubeLink} name=${job.dead} />`]);
   if (job.from) list.push(['Died in', html`<${TubeLink} name=${job.from} />`]);
   if (job.key) list.push(['Key', html`<bdi class="name">${visible_line(job.key)}</bdi>`]);
@@ -75,8 +80,8 @@ function facts(job) {
   return list;
 }
 
-/** @param {NonNullable<Job['held_by']>} props */
-const Holder = ({id, address, user}) => html`<a href=${connection_href(id)}>connection ${id}</a> <span class="quiet">${
+/** @param {{id?: string, address: string, user: string|null}} props Id: of a connection. Without one it is a lease. */
+const Holder = ({id, address, user}) => html`${id === undefined ? 'a lease over HTTP' : html`<a href=${connection_href(id)}>connection ${id}</a>`} <span class="quiet">${
   user !== null && html`of <bdi>${visible_line(user)}</bdi> `}from <bdi class="name">${visible_line(address)}</bdi></span>`;
 
 /**

@@ -11,6 +11,7 @@ import {html} from '../html.js';
 import {Badge, Icon} from '../icon.js';
 import {FailedList} from '../failed.js';
 import {JobList} from '../job_list.js';
+import {use_later} from '../later.js';
 import {refresh, use_poll, use_topic} from '../live.js';
 import {Facts, Heading, Oldest, PausedBadge, Problem, TubeLink, age_kind} from '../parts.js';
 import {failed_href, job_states, tube_href} from '../router.js';
@@ -35,6 +36,7 @@ export function TubeScreen({name, state, route}) {
   const is_gone = told === null || (told === undefined && error?.status === 404);
   const tube = is_gone && shown.current ? emptied(shown.current) : shown.current;
   const samples = use_samples(told);
+  const leases = use_later(may?.manage ? 'leases' : undefined);
   const title = html`<span class="quiet">Tube</span> <bdi class="name">${visible_line(name)}</bdi>`;
   // What may not be seen is not asked for, so what the user may do must be known first.
   const ended = () => (may || error) && (may?.inspect === false ? html`<p class="quiet">No grant of the user shows the jobs of this tube.</p>`
@@ -86,6 +88,7 @@ export function TubeScreen({name, state, route}) {
     </nav>
     ${state === 'ended' ? ended() : may && !may.inspect ? html`<p class="quiet">No grant of the user shows the jobs of this tube.</p>`
       : state === 'failed' ? html`<${FailedList} tube=${name} />` : html`<${JobList} key=${state} tube=${name} states=${states} path=${tube_href(name, state)} route=${route} matching=${matching} may=${may} />`}
+    ${leases && html`<${leases.Leases} key=${name} tube=${name} />`}
     <${TubeChart} name=${name} samples=${samples} />`;
 }
 
