@@ -130,8 +130,8 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     await page.getByRole('dialog').getByText('can be put back').waitFor();
     await check('way-back', 'dialog');
     await page.getByRole('button', {name: 'Delete 3 jobs'}).click();
-    await page.locator('.announcer a').waitFor();
-    await check('flushed', '.announcer');
+    await page.locator('.way-back a').waitFor();
+    await check('flushed', '.announcer', '.way-back');
     server.mock.node = standby;
     await page.reload();
     await page.getByRole('heading', {name: 'Standby'}).waitFor();

@@ -8,6 +8,8 @@ const dialog = (page) => page.getByRole('dialog');
 const button = (page, name) => page.getByRole('button', {name, exact: true});
 const confirm = (page, name) => dialog(page).getByRole('button', {name, exact: true}).click();
 const announcer = (page) => page.locator('.announcer');
+const bar = (page) => page.getByRole('region', {name: 'Way back'});
+const says = (page) => bar(page).innerText().then((text) => text.replace(/\s+/g, ' '));
 
 async function put_many(server, tube, jobs, state) {
   const ids = [];
@@ -116,7 +118,7 @@ page_test('The focus stays in the table when the job of its row is put back', as
 
 // ---------------------------------------------------------------------------------------------- offered after
 
-page_test('A job that was deleted is put back by the message that says so', async (page, server) => {
+page_test('A job that was deleted is put back by the bar that says so', async (page, server) => {
   await server.keep('undo', {keep_seconds: 600});
   const id = await server.put('undo', 'once more', {state: 'buried'});
   await page.goto(`${server.url}/jobs/${id}`);
@@ -125,13 +127,14 @@ page_test('A job that was deleted is put back by the message that says so', asyn
   await announced(page, '1 job deleted.');
   await page.getByText('It was deleted, and is kept for a while: look at it.').waitFor();
   assert.equal(await page.locator('main .problem').count(), 0);
-  await announcer(page).getByRole('button', {name: 'Put back'}).click();
+  await bar(page).getByRole('button', {name: 'Put back'}).click();
   await announced(page, new RegExp(`^Job ${id} is back, as job \\d+\\. Job \\d+$`));
   await announcer(page).getByRole('link').click();
   await page.getByText(`restored: ${id}`).waitFor();
   await page.locator('.badge', {hasText: 'buried'}).waitFor();
   await eventually(() => page.locator('pre.body').innerText(), 'once more');
   assert.equal(await announcer(page).innerText(), '');
+  assert.equal(await bar(page).count(), 0);
 });
 
 page_test('The jobs of a selection are put back together, and those that cannot be are counted', async (page, server) => {
@@ -142,10 +145,14 @@ page_test('The jobs of a selection are put back together, and those that cannot 
   await button(page, 'Delete…').click();
   await confirm(page, 'Delete');
   await announced(page, '4 jobs deleted.');
-  await announcer(page).getByRole('button', {name: 'Put back'}).dblclick();
-  await announced(page, '2 jobs put back. 2 could not be: No job of this id that has ended is kept.');
-  await eventually(() => page.locator('tr[data-row]').count(), 2);
-  assert.equal(changes(server).filter((change) => change.endsWith('/restore')).length, 4);
+  await eventually(() => says(page), 'Deleted 4 jobs of some. Put back 2 of them 9 min left Dismiss');
+  // Another job takes the place of one of them.
+  end(server, 'some', 'deleted');
+  await bar(page).getByRole('button', {name: 'Put back 2 of them'}).dblclick();
+  await announced(page, '1 job put back. 1 could not be: No job of this id that has ended is kept.');
+  await eventually(() => page.locator('tr[data-row]').count(), 1);
+  assert.equal(changes(server).filter((change) => change.endsWith('/restore')).length, 2);
+  await bar(page).waitFor({state: 'detached'});
 }, {needs_mock: true});
 
 page_test('Nothing is offered where nothing is kept', async (page, server) => {
@@ -156,13 +163,13 @@ page_test('Nothing is offered where nothing is kept', async (page, server) => {
   await Promise.all([asked(`/ended/${id}`), confirm(page, 'Delete')]);
   await announced(page, '1 job deleted.');
   await page.locator('.badge', {hasText: 'gone'}).waitFor();
-  assert.equal(await announcer(page).locator('a, button').count(), 0);
+  assert.equal(await bar(page).count(), 0);
   assert.equal(await page.getByText('is kept for a while').count(), 0);
   await page.goto(`${server.url}/tubes/gone-for-good/buried`);
   await button(page, 'Delete all…').click();
   await Promise.all([asked('/tubes/gone-for-good/ended'), confirm(page, 'Delete 2 jobs')]);
   await announced(page, '2 jobs deleted in gone-for-good.');
-  assert.equal(await announcer(page).locator('a, button').count(), 0);
+  assert.equal(await bar(page).count(), 0);
 });
 
 page_test('A flush leads to what it has ended, and all of it is put back', async (page, server) => {
@@ -172,7 +179,10 @@ page_test('A flush leads to what it has ended, and all of it is put back', async
   await page.getByText('Keeps ended jobs').waitFor();
   await button(page, 'Delete all…').click();
   await confirm(page, 'Delete 4 jobs');
-  await announcer(page).getByRole('link', {name: 'Put back what was flushed'}).click();
+  await announced(page, '4 jobs deleted in lost.');
+  await eventually(() => says(page), 'Deleted 4 jobs of lost. Put back what was flushed 9 min left Dismiss');
+  await bar(page).getByRole('link', {name: 'Put back what was flushed'}).click();
+  await bar(page).waitFor({state: 'detached'});
   await eventually(() => ended_ids(page).then((found) => found.sort()), [...ids].sort());
   assert.deepEqual((await ended(page)).map((cells) => cells[1]), Array(4).fill('flushed'));
   assert.equal(new URL(page.url()).pathname, '/tubes/lost/ended');
@@ -196,6 +206,165 @@ page_test('A flush by somebody else is told, and offers nothing', async (page, s
   await announced(page, '3 jobs deleted in theirs.');
   assert.deepEqual(server.mock.requests.filter(({path}) => path.endsWith('/ended')), []);
 }, {needs_mock: true});
+
+// ---------------------------------------------------------------------------------------------- it stays in sight
+
+/** A clock that the test moves, from its time on. A page with one is no page for other tests. */
+const with_clock = {needs_mock: true, locale: 'en-GB'};
+
+async function delete_some(page, server, tube, jobs, settings = {keep_seconds: 86400}) {
+  await server.keep(tube, settings);
+  await put_many(server, tube, jobs, 'buried');
+  await page.goto(`${server.url}/tubes/${tube}/buried`);
+  await page.getByLabel('Select all jobs of this page').check();
+  await button(page, 'Delete…').click();
+  await confirm(page, 'Delete');
+  await bar(page).waitFor();
+}
+
+page_test('The way back stays for ten minutes, whatever screen is shown', async (page, server) => {
+  await page.clock.install();
+  await delete_some(page, server, 'mail', 12);
+  await eventually(() => says(page), 'Deleted 12 jobs of mail. Put back 9 min left Dismiss');
+  for (const [name, title] of [['Overview', 'Overview'], ['Search', 'Search'], ['Server', 'Server'], ['Tubes', 'Tubes']]) {
+    await page.getByRole('navigation', {name: 'Screens'}).getByRole('link', {name, exact: true}).click();
+    await page.getByRole('heading', {name: title, level: 1}).waitFor();
+    assert.equal(await bar(page).count(), 1);
+  }
+  // Other messages do not take its place.
+  await page.keyboard.press('r');
+  await announced(page, 'Refreshed.');
+  await page.clock.fastForward('05:00');
+  await eventually(() => says(page), 'Deleted 12 jobs of mail. Put back 4 min left Dismiss');
+  await page.clock.fastForward('04:15');
+  await eventually(() => says(page).then((text) => /Put back [1-4]\d s left/.test(text)), true);
+  await bar(page).getByRole('button', {name: 'Put back'}).click();
+  await announced(page, '12 jobs put back.');
+  await bar(page).waitFor({state: 'detached'});
+  assert.equal((await server.stats_tube('mail')).buried, 12);
+  await delete_some(page, server, 'mail', 1);
+  await page.clock.fastForward('10:01');
+  await bar(page).waitFor({state: 'detached'});
+}, with_clock);
+
+page_test('The way back goes when what is kept for less is over, and counts what is left', async (page, server) => {
+  await page.clock.install();
+  await server.keep('brief', {keep_seconds: 120});
+  await server.keep('long', {keep_seconds: 3600});
+  for (const tube of ['brief', 'long', 'long', 'never']) await server.put(tube, 'x');
+  await page.goto(`${server.url}/jobs`);
+  await page.getByLabel('Select all jobs of this page').check();
+  await button(page, 'Delete…').click();
+  await confirm(page, 'Delete');
+  await eventually(() => says(page), 'Deleted 4 jobs of 3 tubes. Put back 3 of them 9 min left Dismiss');
+  await page.clock.fastForward('02:01');
+  await eventually(() => says(page), 'Deleted 4 jobs of 3 tubes. Put back 2 of them 7 min left Dismiss');
+  await bar(page).getByRole('button', {name: 'Put back 2 of them'}).click();
+  await announced(page, '2 jobs put back.');
+  await delete_some(page, server, 'brief', 1, {keep_seconds: 120});
+  await eventually(() => says(page), 'Deleted 1 job of brief. Put back 1 min left Dismiss');
+  await page.clock.fastForward('02:01');
+  await bar(page).waitFor({state: 'detached'});
+}, with_clock);
+
+page_test('The way back is replaced by a newer one, dismissed, and gone with the page', async (page, server) => {
+  await delete_some(page, server, 'first', 1);
+  await delete_some_more(page, server, 'second');
+  await eventually(() => says(page), 'Deleted 1 job of second. Put back 9 min left Dismiss');
+  // A delete without a way back leaves the one that there is.
+  await delete_some_more(page, server, 'third', {});
+  await eventually(() => says(page), 'Deleted 1 job of second. Put back 9 min left Dismiss');
+  await bar(page).getByRole('button', {name: 'Dismiss'}).click();
+  await bar(page).waitFor({state: 'detached'});
+  await delete_some(page, server, 'fourth', 1);
+  await page.reload();
+  await page.locator('.tabs').waitFor();
+  assert.equal(await bar(page).count(), 0);
+}, {needs_mock: true});
+
+/** Without loading the page anew. */
+async function delete_some_more(page, server, tube, settings = {keep_seconds: 86400}) {
+  await server.keep(tube, settings);
+  const id = await server.put(tube, 'x');
+  await page.getByRole('button', {name: 'Go to job…'}).click();
+  await dialog(page).getByLabel('Id').fill(id);
+  await confirm(page, 'Go');
+  await page.getByRole('heading', {name: `Job ${id}`}).waitFor();
+  await Promise.all([page.waitForResponse((response) => response.url().includes(settings.keep_seconds ? `/tubes/${tube}/settings` : `/ended/${id}`)),
+    button(page, 'Delete…').click().then(() => confirm(page, 'Delete'))]);
+  await announced(page, '1 job deleted.');
+}
+
+page_test('The way back stays while the server does not take the jobs', async (page, server) => {
+  await delete_some(page, server, 'held', 2);
+  server.queue.draining = true;
+  await bar(page).getByRole('button', {name: 'Put back'}).click();
+  await announced(page, 'The server drains, and takes no new jobs.');
+  server.queue.draining = false;
+  await bar(page).getByRole('button', {name: 'Put back'}).click();
+  await announced(page, '2 jobs put back.');
+  await bar(page).waitFor({state: 'detached'});
+  // Put back elsewhere, it is no longer offered.
+  await delete_some(page, server, 'elsewhere', 1);
+  await page.locator('.tabs').getByRole('link', {name: 'Ended'}).click();
+  await button(page, `Put back job ${server.queue.ended[0].job.id}`).click();
+  await bar(page).waitFor({state: 'detached'});
+}, {needs_mock: true});
+
+page_test('The way back is reached by the keyboard, which changes nothing by itself', async (page, server) => {
+  await delete_some(page, server, 'keys', 1);
+  const focused = () => page.evaluate(() => document.activeElement.textContent);
+  const before = changes(server).length;
+  await page.keyboard.press('u');
+  assert.equal(await focused(), 'Put back');
+  await page.keyboard.press('Tab');
+  assert.equal(await focused(), 'Dismiss');
+  await page.keyboard.press('Shift+Tab');
+  assert.equal(changes(server).length, before);
+  await page.keyboard.press('Enter');
+  await announced(page, /is back, as job/);
+  await bar(page).waitFor({state: 'detached'});
+  assert.match(await focused(), /keys/);
+}, {needs_mock: true});
+
+page_test('T7 The way back covers nothing at 390 px, and its names are text', async (page, server) => {
+  const name = 'a-name-without-any-place-to-break-'.repeat(5);
+  await server.keep(name, {keep_seconds: 86400});
+  await put_many(server, name, 60, 'ready');
+  await delete_one_of(page, server, name);
+  const boxes = () => page.evaluate(() => ['header', '.way-back', 'main'].map((each) => document.querySelector(each).getBoundingClientRect()).map(({top, bottom}) => [top, bottom]));
+  await page.evaluate(() => scrollTo(0, 0));
+  const [header, itself, main] = await boxes();
+  assert.ok(header[1] <= itself[0] && itself[1] <= main[0], JSON.stringify([header, itself, main]));
+  assert.ok(itself[1] - itself[0] < 110);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  // It stays at the top, and what has the focus is below it.
+  await page.evaluate(() => {
+    document.activeElement.blur();
+    scrollTo(0, document.body.scrollHeight);
+  });
+  assert.equal((await boxes())[1][0], 0);
+  for (const key of [...Array(40).fill('k'), ...Array(25).fill('Shift+Tab')]) {
+    await page.keyboard.press(key);
+    const [top, bottom] = await page.evaluate(() => [document.activeElement.getBoundingClientRect().top, document.querySelector('.way-back').getBoundingClientRect().bottom]);
+    if (await page.evaluate(() => document.activeElement.matches('main *'))) assert.ok(top >= bottom, `${key}: ${top} ${bottom}`);
+  }
+  for (const text of ['<img src=x onerror="window.hacked = 1">', '\u202egpj.exe']) {
+    await server.keep(text, {keep_seconds: 86400});
+    await delete_one_of(page, server, text);
+    await eventually(() => bar(page).locator('bdi').textContent(), visible(text));
+  }
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+}, {needs_mock: true, viewport: {width: 390, height: 740}});
+
+async function delete_one_of(page, server, tube) {
+  await server.put(tube, 'x');
+  await page.goto(`${server.url}/tubes/${encodeURIComponent(tube)}`);
+  await page.getByLabel(/^Select job/).first().check();
+  await button(page, 'Delete…').click();
+  await confirm(page, 'Delete');
+  await bar(page).waitFor();
+}
 
 // ---------------------------------------------------------------------------------------------- the list and one of them
 
@@ -483,6 +652,6 @@ page_test('Long names of ended jobs do not widen the page', async (page, server)
   await dialog(page).getByText('It can be put back').waitFor();
   assert.equal(await dialog(page).evaluate((element) => element.scrollWidth > element.clientWidth), false);
   await confirm(page, 'Delete');
-  await announcer(page).getByRole('button', {name: 'Put back'}).waitFor();
+  await bar(page).waitFor();
   await fits();
 }, {needs_mock: true, viewport: {width: 360, height: 740}, deviceScaleFactor: 2});

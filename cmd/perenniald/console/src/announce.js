@@ -4,10 +4,10 @@ import {useEffect, useState} from 'preact/hooks';
 import {html} from './html.js';
 
 const seen_seconds = 8;
-// What is offered has to be reached.
+// A link has to be reached.
 const offered_seconds = 30;
 
-/** @typedef {{text: string, href?: string, run?: () => void}} Offer What the sentence leads to: a link, or a button. */
+/** @typedef {{text: string, href?: string}} Offer What the sentence leads to. Without a link it is said to those who do not see it. */
 
 /** @type {(text: string, offer?: Promise<Offer|undefined>) => void} */
 let show = () => {};
@@ -26,7 +26,7 @@ export function Announcer() {
         if (mine !== newest) return;
         set_told({text, offer});
         clearTimeout(timer);
-        timer = setTimeout(() => set_told({text: ''}), (offer ? offered_seconds : seen_seconds) * 1000);
+        timer = setTimeout(() => set_told({text: ''}), (offer?.href ? offered_seconds : seen_seconds) * 1000);
       };
       tell(undefined);
       coming?.then(tell);
@@ -37,9 +37,5 @@ export function Announcer() {
   return html`<div class="announcer" role="status" aria-live="polite">${text && html`<p>${text}${offer && html` <${Offered} ...${offer} />`}</p>`}</div>`;
 }
 
-/** Once it is taken there is nothing left to say, until its end is said. @param {Offer} props */
-const Offered = ({text, href, run}) => (href !== undefined ? html`<a href=${href} onClick=${() => show('')}>${text}</a>`
-  : html`<button onClick=${() => {
-    show('');
-    run();
-  }}>${text}</button>`);
+/** Once it is followed there is nothing left to say. @param {Offer} props */
+const Offered = ({text, href}) => (href === undefined ? html`<span class="hidden-text">${text}</span>` : html`<a href=${href} onClick=${() => show('')}>${text}</a>`);

@@ -18,6 +18,7 @@ import {ended_href, go, job_href, job_states, use_route} from './router.js';
 import {Overview} from './screens/overview.js';
 import {Tubes} from './screens/tubes.js';
 import {ThemeSwitch} from './theme.js';
+import {WayBackBar} from './way_back.js';
 
 /** @typedef {import('./types.js').Session} Session @typedef {import('./router.js').Route} Route */
 
@@ -111,6 +112,7 @@ function Console({session, sign_out}) {
   return html`
     <${Frame} place=${route.parts[0] ?? ''} places=${all_places.filter(([path]) => !needed[path] || session.may[needed[path]])} tools=${tools}>
       <${Operations} />
+      <${WayBackBar} />
       <main id="main">${file && !later ? html`<${NotLoaded} screens=${later} />` : html`<${Screen} key=${screen} route=${route} session=${session} later=${later} />`}</main>
       <${Announcer} />
       <${Dialogs} />

@@ -2,8 +2,9 @@
 
 import {announce} from './announce.js';
 import {get, query, tube_path} from './api.js';
+import {WayBack} from './before_delete.js';
 import {ask} from './dialogs.js';
-import {WayBack, offer_of} from './ended_jobs.js';
+import {offer_of} from './ended_jobs.js';
 import {count, jobs as jobs_text, visible_line} from './format.js';
 import {html} from './html.js';
 import {act} from './job_actions.js';

@@ -2,9 +2,10 @@
 
 import {announce} from './announce.js';
 import {ApiError, get_body, post} from './api.js';
+import {WayBack, counts_by_tube} from './before_delete.js';
 import {base64, decode} from './bytes_text.js';
 import {ask} from './dialogs.js';
-import {WayBack, counts_by_tube, offer_of} from './ended_jobs.js';
+import {offer_of} from './ended_jobs.js';
 import {jobs as jobs_text} from './format.js';
 import {html} from './html.js';
 import {refresh} from './live.js';

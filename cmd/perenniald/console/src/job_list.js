@@ -3,6 +3,7 @@
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {announce} from './announce.js';
 import {get, get_body_window, query, tube_path} from './api.js';
+import {ask_operation} from './ask_operation.js';
 import {first_line} from './bytes_text.js';
 import {ask_act} from './failed.js';
 import {bytes, count, failed_attempts, jobs as jobs_text, time, visible_line} from './format.js';
@@ -11,7 +12,6 @@ import {StateBadge} from './icon.js';
 import * as actions from './job_actions.js';
 import {JobFilter, filter_of} from './job_filter.js';
 import {use_poll} from './live.js';
-import {ask_operation} from './operations.js';
 import {EmptyRow, Problem, TubeLink} from './parts.js';
 import {go, job_href} from './router.js';
 import {use_row_focus} from './row_focus.js';

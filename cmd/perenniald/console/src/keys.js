@@ -7,7 +7,7 @@ export const key_help = [
   ['g o', 'Overview'], ['g t', 'Tubes'], ['g b', 'Jobs'], ['g e', 'Ended'], ['g f', 'Search'], ['g c', 'Connections'], ['g s', 'Server'],
   ['g j', 'Go to a job by its id'], ['/', 'Filter, or what to search for'], ['j, k', 'Next and previous row'], ['x', 'Select the row'],
   ['t', 'Try the job of the row again: kick'], ['b, m, d', 'Bury, move or delete it'],
-  ['Enter', 'Open the row'], ['Esc', 'Back: stop the search, leave the field, or go up'], ['p', 'Pause or continue live updates'],
+  ['Enter', 'Open the row'], ['Esc', 'Back: stop the search, leave the field, or go up'], ['u', 'The way back from a delete'], ['p', 'Pause or continue live updates'],
   ['r', 'Refresh'], ['?', 'This help'],
 ];
 
@@ -75,10 +75,11 @@ export function listen_to_keys(actions) {
         box.click();
         break;
       }
-      case '/': {
-        const filter = document.querySelector('main [data-filter]');
-        if (!(filter instanceof HTMLElement)) return false;
-        filter.focus();
+      case '/':
+      case 'u': {
+        const target = document.querySelector(event.key === '/' ? 'main [data-filter]' : '[data-way-back]');
+        if (!(target instanceof HTMLElement)) return false;
+        target.focus();
         break;
       }
       case 'p': actions.pause(); break;

@@ -4,22 +4,20 @@
 import {useLayoutEffect, useState} from 'preact/hooks';
 import {announce} from './announce.js';
 import {get, post, remove, tube_path} from './api.js';
-import {ask} from './dialogs.js';
-import {WayBack} from './ended_jobs.js';
 import {count, jobs, time, visible_line} from './format.js';
 import {html} from './html.js';
-import {match_of} from './job_filter.js';
 import {refresh, watch} from './live.js';
 import {tube_href} from './router.js';
+import {keep_in_sight, offered_until} from './way_back.js';
 
-/** @typedef {import('./types.js').Operation} Operation @typedef {import('./types.js').JobState} JobState */
+/** @typedef {import('./types.js').Operation} Operation */
 
 const poll_seconds = 0.5;
 const verbs = {
-  delete: {present: 'Deleting', past: 'deleted', title: 'Delete'},
-  kick: {present: 'Kicking', past: 'kicked', title: 'Kick'},
-  move: {present: 'Moving', past: 'moved', title: 'Move'},
-  restore: {present: 'Putting back', past: 'put back', title: 'Put back'},
+  delete: {present: 'Deleting', past: 'deleted'},
+  kick: {present: 'Kicking', past: 'kicked'},
+  move: {present: 'Moving', past: 'moved'},
+  restore: {present: 'Putting back', past: 'put back'},
 };
 
 /** @type {Map<string, Operation>} */
@@ -31,11 +29,12 @@ let timer = 0;
 /** Those that this page began: of others it offers no way back, which their users may not be allowed to go. @type {Set<string>} */
 const ours = new Set();
 
-/** The way back from a flush. @param {string} tube @returns {Promise<import('./announce.js').Offer|undefined>} */
-async function offer_of(tube) {
+/** The way back from a flush. @param {Operation} operation @returns {Promise<import('./way_back.js').Way|undefined>} */
+async function way_of({tube, done}) {
   try {
-    const {jobs: kept} = await get(tube_path(tube, '/ended?limit=1'));
-    return kept.length ? {href: tube_href(tube, 'ended'), text: 'Put back what was flushed'} : undefined;
+    if (!(await get(tube_path(tube, '/ended?limit=1'))).jobs.length) return undefined;
+    const {keep_seconds} = (await get(tube_path(tube, '/settings'))).in_force;
+    return {text: html`Deleted ${jobs(done)} of <bdi class="name">${visible_line(tube)}</bdi>.`, until: offered_until(keep_seconds), href: tube_href(tube, 'ended')};
   } catch {
     return undefined;
   }
@@ -54,7 +53,7 @@ function end_of({action, tube, state, confirmed, done, message}) {
 /** @param {Operation} operation */
 function tell_end(operation) {
   const has_way_back = operation.action === 'delete' && operation.done > 0 && ours.delete(operation.id);
-  announce(end_of(operation), has_way_back ? offer_of(operation.tube) : undefined);
+  announce(end_of(operation), has_way_back ? keep_in_sight(way_of(operation)) : undefined);
   refresh();
 }
 
@@ -121,38 +120,4 @@ export async function begin_operation(asked) {
   running.set(started.id, {...started, state: 'running'});
   take([started]);
   return started;
-}
-
-/**
- * Asks, then starts an operation.
- * @param {'delete'|'kick'|'move'} action
- * @param {string} tube
- * @param {JobState[]} states
- * @param {number} job_count
- * @param {import('./job_filter.js').Filter} filter
- */
-export function ask_operation(action, tube, states, job_count, filter) {
-  const {title, past} = verbs[action];
-  const which = states.join(', ');
-  const is_filtered = Object.keys(filter).length > 0;
-  const every = `Every ${which} job of this tube${is_filtered ? ' that fits the filter' : ''}`;
-  const text = {
-    delete: `${every} is deleted.`,
-    kick: `${every} becomes ready.`,
-    move: `${every} moves to another tube, and becomes ready there.`,
-  }[action];
-  ask({
-    title: `${title} all ${which} jobs${is_filtered ? ' that fit the filter' : ''}`,
-    text,
-    note: (now) => action === 'delete' && html`<${WayBack} job_counts=${new Map([[tube, now]])} />`,
-    action: `${title} ${jobs(job_count)}`,
-    danger: action !== 'kick',
-    tube,
-    job_count,
-    fields: action === 'move' ? [{name: 'to', label: 'To tube', required: true}] : [],
-    run: async (values, confirmed) => {
-      const started = await begin_operation({action, tube, states, confirmed, ...(is_filtered ? {match: match_of(filter)} : {}), ...(action === 'move' ? {to: values.to} : {})});
-      if (started.state === 'running') announce(`${jobs(confirmed)} are being ${past}.`);
-    },
-  });
 }

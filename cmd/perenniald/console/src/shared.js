@@ -22,3 +22,4 @@ import './problems.js';
 import './screens/tubes.js';
 import './spark.js';
 import './theme.js';
+import './way_back.js';

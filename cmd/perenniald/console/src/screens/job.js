@@ -4,7 +4,7 @@
 import {useRef, useState} from 'preact/hooks';
 import {body_window_bytes, get, get_body_window} from '../api.js';
 import {decode, hex_dump} from '../bytes_text.js';
-import {KeptJob} from '../ended_jobs.js';
+import {path as ended_path} from '../ended_jobs.js';
 import {bytes as bytes_text, count, failed_attempts, time, visible, visible_line} from '../format.js';
 import {html} from '../html.js';
 import {Badge, StateBadge} from '../icon.js';
@@ -14,7 +14,7 @@ import {use_later} from '../later.js';
 import {use_poll} from '../live.js';
 import {Facts, Heading, Problem, TubeLink} from '../parts.js';
 import {format_php} from '../php_text.js';
-import {connection_href} from '../router.js';
+import {connection_href, ended_href} from '../router.js';
 
 /** @typedef {import('../types.js').Job} Job */
 
@@ -50,6 +50,13 @@ export function JobScreen({id}) {
         <${Body} id=${job.id} size=${job.body_bytes} />
       </div>
     </div>`;
+}
+
+/** The way from a job that is gone to what is kept of it. @param {{id: string, otherwise?: string}} props Otherwise: what is said if nothing is. */
+function KeptJob({id, otherwise}) {
+  const {value} = use_poll((signal) => get(ended_path(id), signal), [id], {seconds: 0});
+  if (!value) return otherwise && html`<p class="banner">${otherwise}</p>`;
+  return html`<p class="banner">It was ${value.ended === 'expired' ? 'dropped when it expired' : value.ended}, and is kept for a while: <a href=${ended_href(id)}>look at it</a>.</p>`;
 }
 
 /** @param {Job} job @returns {[string, any][]} */

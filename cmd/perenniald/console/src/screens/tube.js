@@ -3,9 +3,9 @@
 import {useRef} from 'preact/hooks';
 import {announce} from '../announce.js';
 import {post, get, tube_path} from '../api.js';
+import {keeps_ended} from '../before_delete.js';
 import {Chart, history_series, use_history} from '../charts.js';
 import {ask} from '../dialogs.js';
-import {keeps_ended} from '../ended_jobs.js';
 import {count, jobs as jobs_text, rate, time, visible_line} from '../format.js';
 import {html} from '../html.js';
 import {Badge, Icon} from '../icon.js';
