@@ -70,6 +70,11 @@ bool EngineView::holds(ConnId conn, JobId id) const {
   return job != nullptr && job->state == JobState::Reserved && job->place.holder == conn;
 }
 
+size_t EngineView::held(ConnId id) const {
+  const Conn* const conn = state_->conns.find(id);
+  return conn != nullptr ? conn->reserved->size() : 0;
+}
+
 std::vector<const std::string*> EngineView::held_tubes(ConnId conn) const {
   std::vector<const std::string*> names;
   state_->conns.of(conn).reserved->for_each(

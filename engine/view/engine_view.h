@@ -41,6 +41,8 @@ class EngineView {
   std::vector<const std::string*> watched_tubes(ConnId conn) const;
   // Whether the connection has reserved the job.
   bool holds(ConnId conn, JobId job) const;
+  // How many jobs it has reserved.
+  size_t held(ConnId conn) const;
   // The tubes of the jobs that it has reserved, one for each job.
   std::vector<const std::string*> held_tubes(ConnId conn) const;
   bool is_waiting(ConnId conn) const;

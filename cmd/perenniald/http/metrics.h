@@ -92,6 +92,12 @@ struct Times {
 
 // What the metrics are made of. It is asked within a turn of the loop, and when there are jobs;
 // before that only for what make_standby_metrics() shows.
+// How many there are, and how many there may be with those that are waited for.
+struct LeaseCounts {
+  size_t given = 0;
+  size_t max = 0;
+};
+
 class MetricSources {
  public:
   virtual ~MetricSources() = default;
@@ -108,7 +114,7 @@ class MetricSources {
   virtual const Http::Counts& requests() = 0;
   virtual TubeChoice tubes() = 0;      // Of /metrics.
   virtual size_t event_streams() = 0;  // That are open.
-  virtual size_t leases() = 0;         // Of jobs that are reserved over this port.
+  virtual LeaseCounts leases() = 0;    // Of jobs that are reserved over this port.
   // None: the server is part of no cluster.
   virtual std::optional<ClusterFacts> cluster_facts() = 0;
 };

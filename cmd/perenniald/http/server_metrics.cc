@@ -2,8 +2,6 @@
 
 #include <tuple>
 
-#include "cmd/perenniald/http/leases/leases.h"
-
 namespace perennial::http {
 namespace {
 
@@ -329,9 +327,9 @@ void add_http(MetricsWriter& out, MetricSources& sources, const Times& times) {
   out.single("perennial_http_events", MetricType::Gauge, "", "Streams of events that are open.",
              sources.event_streams());
   out.single("perennial_leases", MetricType::Gauge, "", "Jobs that are reserved over this port.",
-             sources.leases());
+             sources.leases().given);
   out.single("perennial_leases_max", MetricType::Gauge, "",
-             "How many leases there may be, with those that are waited for.", Leases::max.all);
+             "How many leases there may be, with those that are waited for.", sources.leases().max);
   out.family("perennial_http_request_seconds", MetricType::Histogram, "seconds",
              "From the turn that reads a request to the end of its answer.");
   out.histogram(times.requests.view(), nanos_to_seconds);

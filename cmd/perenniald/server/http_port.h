@@ -122,7 +122,7 @@ class HttpPort final : private http::RouteSources {
   const http::Http::Counts& requests() override { return http_.counts(); }
   http::TubeChoice tubes() override;
   size_t event_streams() override { return api_.event_streams(); }
-  size_t leases() override { return api_.leases_count(); }
+  http::LeaseCounts leases() override { return api_.leases_count(); }
   std::optional<http::ClusterFacts> cluster_facts() override { return parts_.node.facts(); }
   // -- http::ApiSources
   http::QueueClients& queue() override { return queue_clients_; }

@@ -76,7 +76,7 @@ class Api {
   }
   // How many streams of events are open.
   size_t event_streams() const { return events_.count(); }
-  size_t leases_count() const { return leases_.count(); }
+  LeaseCounts leases_count() const { return {leases_.count(), Leases::max.all}; }
   static std::span<const Route> routes();
 
  private:

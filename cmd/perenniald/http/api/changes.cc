@@ -99,7 +99,10 @@ void keep_from_repeating(const Request& request, Put& put, std::optional<size_t>
   if (put.options->key) fields.add_problem("Give key or Idempotency-Key, and not both.");
   // A key that a program has left empty would keep nothing from being put again.
   if (given.empty() || !wire::is_tube_name(key)) {
-    fields.add_problem("Idempotency-Key must have the form of a tube's name.");
+    const bool is_too_long = wire::is_tube_name(given);
+    fields.add_problem(is_too_long ? "Idempotency-Key is too long: with what is added for each job "
+                                     "of an array, such as /0, it may have 200 bytes."
+                                   : "Idempotency-Key must have the form of a tube's name.");
   }
   put.options->key = KeyOption{.key = std::move(key), .seconds = idempotency_seconds};
   put.options->until = KeyUntil::Ttl;

@@ -229,11 +229,14 @@ std::optional<uint64_t> Fields::number(const std::string& name, uint64_t max) {
   return std::nullopt;
 }
 
-std::optional<Nanos> Fields::seconds(const std::string& name) {
+std::optional<Nanos> Fields::seconds(const std::string& name, Nanos least) {
   const Json* const value = find(name);
   if (value == nullptr) return std::nullopt;
   const double given = value->is_number() ? value->get<double>() : -1;
   if (given >= 0 && given <= duration_seconds_max) {
+    if (given > 0 && given < in_seconds(least)) {
+      add_problem(fmt::format("{} must be {} or more, or 0.", name, in_seconds(least)));
+    }
     return static_cast<Nanos>(std::llround(given * 1000)) * nanos_per_ms;
   }
   add_problem(

@@ -49,8 +49,8 @@ class Fields {
   // is a problem.
   std::optional<std::string> text(const std::string& name);
   std::optional<uint64_t> number(const std::string& name, uint64_t max);
-  // Seconds, with fractions.
-  std::optional<Nanos> seconds(const std::string& name);
+  // Seconds, with fractions. A number that is not 0 must be at least `least`.
+  std::optional<Nanos> seconds(const std::string& name, Nanos least = 0);
   std::optional<std::string> tube(const std::string& name);
   // A list of ids of jobs, 1 to `most`, which must be there.
   std::vector<JobId> ids(const std::string& name, size_t most);

@@ -97,7 +97,8 @@ class ReserveAnswer final : public Answer {
     }
     if (reservation_->client().is_closed()) {
       return refuse(problem_response(Status::ServiceUnavailable,
-                                     "The server has ended the request: its user is gone."));
+                                     "The server has ended the request: its user is gone, or may "
+                                     "not reserve from one of the tubes any more."));
     }
     if (stage_ == Stage::Reserving && expected_ == 0) give_leases();
   }

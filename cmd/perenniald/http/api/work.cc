@@ -179,7 +179,7 @@ Api::Made Api::bury_lease(const Ask& ask) {
 
 Api::Made Api::touch_lease(const Ask& ask) {
   Fields fields(ask.request);
-  const Nanos left = fields.seconds("seconds").value_or(0);
+  const Nanos left = fields.seconds("seconds", ttr_ms_min * nanos_per_ms).value_or(0);
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
   return by_lease(
       ask, {Word::Touched},

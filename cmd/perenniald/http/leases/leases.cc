@@ -132,40 +132,46 @@ std::optional<Nanos> Leases::renew(uint64_t lease) {
   return end;
 }
 
+size_t Leases::end_lost_of(Reservation& reservation) {
+  const engine::EngineView engine = hooks_.engine();
+  if (engine.held(reservation.id()) == reservation.leases.size()) return 0;
+  std::vector<uint64_t> lost;
+  for (const uint64_t lease : reservation.leases) {
+    if (!engine.holds(reservation.id(), leases_.at(lease).job)) lost.push_back(lease);
+  }
+  for (const uint64_t lease : lost) end(lease);
+  return lost.size();
+}
+
 void Leases::on_time() {
   const Nanos now = hooks_.now();
-  for (size_t i = 0; i < ended_at_once && !ends_.empty() && ends_.begin()->first <= now; ++i) {
+  size_t ended = 0;
+  for (; ended < ended_at_once && !ends_.empty() && ends_.begin()->first <= now; ++ended) {
     const uint64_t lease = ends_.begin()->second;
     const std::optional<Nanos> renewed = renew(lease);
     if (!renewed) end(lease);
     if (renewed && *renewed <= now) break;  // The engine has not come to it yet.
   }
-  ask_some();
+  ask_some(ended);
   remove_ended();
 }
 
 // Goes around: behind the last one comes the first.
-void Leases::ask_some() {
-  std::vector<uint64_t> lost;
-  auto at = leases_.upper_bound(asked_last_);
-  for (size_t i = 0; i < asked_at_once && at != leases_.end(); ++i, ++at) {
+void Leases::ask_some(size_t ended) {
+  auto at = reservations_.upper_bound(asked_last_);
+  for (size_t i = 0; i < asked_at_once && ended < ended_at_once && at != reservations_.end();
+       ++i, ++at) {
     asked_last_ = at->first;
-    if (!is_held(at->second)) lost.push_back(at->first);
+    ended += end_lost_of(*at->second);
   }
-  if (at == leases_.end()) asked_last_ = 0;
-  for (const uint64_t lease : lost) end(lease);
+  if (at == reservations_.end()) asked_last_ = 0;
 }
 
 void Leases::end_lost() {
   const Nanos now = hooks_.now();
-  if (now < later(looked_at_all_, nanos_per_second)) return;
+  if (now < later(looked_at_all_, end_lost_interval)) return;
   looked_at_all_ = now;
-  const engine::EngineView engine = hooks_.engine();
-  std::vector<uint64_t> lost;
-  for (const auto& [number, lease] : leases_) {
-    if (!engine.holds(lease.reservation, lease.job)) lost.push_back(number);
-  }
-  for (const uint64_t lease : lost) end(lease);
+  for (const auto& [conn, reservation] : reservations_) end_lost_of(*reservation);
   remove_ended();
 }
 

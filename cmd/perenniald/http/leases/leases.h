@@ -29,10 +29,10 @@ namespace perennial::http {
 // holds it, or is told NOT_FOUND.
 class Leases {
  public:
-  // How many leases one call of on_time() looks at whose time may be over, and of how many others
-  // it asks whether they are still there.
-  static constexpr size_t ended_at_once = 2'000;
-  static constexpr size_t asked_at_once = 2'000;
+  // How many leases one call of on_time() ends, or a few more, and of how many reservations it asks
+  // whether they have lost jobs.
+  static constexpr size_t ended_at_once = 5'000;
+  static constexpr size_t asked_at_once = 20'000;
 
   struct Hooks {
     std::function<engine::EngineView()> engine;
@@ -86,11 +86,12 @@ class Leases {
   // The lease has a new end, since its job was touched. None: it has ended.
   std::optional<Nanos> renew(uint64_t lease);
 
-  // Once a second, and after answers: forgets what has ended. Of those whose jobs somebody else has
-  // taken away, as by a flush, it finds asked_at_once in a call.
+  // Once a second: forgets what has ended, because its time is over, or as somebody else has taken
+  // its job away, by a flush for instance.
   void on_time();
-  // Ends the leases of jobs that nobody holds by them any more, though their time is not over, as
-  // somebody has flushed the tube. Looks at all of them, so it does nothing twice in a second.
+  // The same of all of them, for a user who asks for one more than there may be. It does nothing
+  // twice within end_lost_interval, since it may take as long as some hundred requests.
+  static constexpr Nanos end_lost_interval = 100 * nanos_per_ms;
   void end_lost();
   void remove_ended();
   // Of reservations that are there.
@@ -100,7 +101,9 @@ class Leases {
  private:
   void on_news(Reservation& reservation);
   void end(uint64_t lease);
-  void ask_some();
+  // Ends the leases of the reservation whose jobs it does not hold any more. Returns how many.
+  size_t end_lost_of(Reservation& reservation);
+  void ask_some(size_t ended);
   // The end of the reservation of a job that a client holds. None: it does not hold it.
   std::optional<Nanos> end_of(const Lease& lease) const;
 
@@ -116,7 +119,7 @@ class Leases {
   // the midst of a call of their client.
   std::vector<ConnId> ended_;
   Nanos looked_at_all_ = 0;
-  uint64_t asked_last_ = 0;  // The lease that on_time() has asked about last.
+  ConnId asked_last_ = 0;  // The reservation that on_time() has asked about last.
 };
 
 }  // namespace perennial::http

@@ -179,6 +179,20 @@ TEST_F(LeasesTest, AreRenewedByATouch) {
   expect_ended(lease, 1);
 }
 
+// A time that is too short is not taken for none, which is the whole ttr.
+TEST_F(LeasesTest, AreNotTouchedForLessThanAJobMayHave) {
+  put("mail");
+  const std::string lease = lease_of_one();
+  harness_.advance(4 * second);
+  for (const char* const seconds : {"1e-9", "0.0004", "0.009"}) {
+    const Got got = call(lease, "touch", fmt::format(R"({{"seconds":{}}})", seconds));
+    EXPECT_EQ(got.status, 400U) << seconds;
+    EXPECT_THAT(got.body, HasSubstr("0.01 or more, or 0.")) << seconds;
+  }
+  EXPECT_EQ(call(lease, "touch", R"({"seconds":0.01})").json()["left_seconds"], 0.01);
+  EXPECT_EQ(call(lease, "touch", R"({"seconds":0})").json()["left_seconds"], 10.0);
+}
+
 TEST_F(LeasesTest, OfSeveralJobsEndOneByOne) {
   for (int i = 0; i < 3; ++i) put("mail", fmt::format("{}", i));
   const json reserved = reserve("?count=3");
@@ -534,6 +548,37 @@ TEST_F(LeasesTest, AreEndedOneByOne) {
   EXPECT_EQ(finish(reserved[1]["lease"]).status, 200U);
 }
 
+// What ends by its time, or in a flush, makes places at once for a user who has taken all.
+// Fifty thousand, so that a bound of one call would show.
+TEST_F(LeasesTest, ThatHaveEndedLeaveTheirPlacesToThoseWhoAsk) {
+  const auto take_all = [this](int ttr) {
+    for (size_t i = 0; i < Leases::max.of_user / 1'000; ++i) {
+      std::string puts;
+      for (int job = 0; job < 1'000; ++job) {
+        puts += fmt::format("put 0 0 {} 1 tube:mail\r\na\r\n", ttr);
+      }
+      speak(puts);
+      ASSERT_EQ(
+          got(post("/api/v1/tubes/mail/reservations?count=1000")).json()["reservations"].size(),
+          1'000U);
+    }
+    EXPECT_EQ(got(post("/api/v1/tubes/mail/reservations")).status, 429U);
+  };
+  take_all(3'600);
+  harness_.send(harness_.open(), "flush-tube mail\r\n");  // It takes several turns.
+  for (int i = 0; i < 10; ++i) harness_.advance(Leases::end_lost_interval);
+  EXPECT_THAT(get_from("/api/v1/leases").json()["leases"], IsEmpty());
+  EXPECT_EQ(got(post("/api/v1/tubes/mail/reservations?count=1000")).status, 200U);
+  EXPECT_EQ(api_.leases_count().given, 0U);
+  EXPECT_EQ(queue_clients(), 0U);
+  take_all(1);
+  for (int i = 0; i < 12; ++i) {
+    harness_.advance(second);
+    api_.on_time();
+  }
+  EXPECT_EQ(api_.leases_count().given, 0U);
+}
+
 // The reservation and its client go soon after the flush, though nobody asks.
 TEST_F(LeasesTest, OfFlushedJobsAreForgotten) {
   put("mail", "a", "", 3'600);
@@ -543,7 +588,7 @@ TEST_F(LeasesTest, OfFlushedJobsAreForgotten) {
   EXPECT_THAT(get_from("/api/v1/leases").json()["leases"], IsEmpty());
   api_.on_time();
   EXPECT_EQ(queue_clients(), 0U);
-  EXPECT_EQ(api_.leases_count(), 0U);
+  EXPECT_EQ(api_.leases_count().given, 0U);
 }
 
 TEST_F(LeasesTest, LeaveConnectionsToOthers) {
@@ -685,7 +730,9 @@ TEST_F(LeasesOfUsers, EndWithTheUser) {
   set({{"printer", {{"mail", "print"}}}});
   EXPECT_EQ(job_state("1"), "ready");
   ASSERT_TRUE(run(*waiter));
-  EXPECT_EQ(waiter->take().status, Status::ServiceUnavailable);
+  const Response ended = waiter->take();
+  EXPECT_EQ(ended.status, Status::ServiceUnavailable);
+  EXPECT_THAT(ended.body, HasSubstr("may not reserve from one of the tubes any more"));
   EXPECT_EQ(finish(lease, as("mailer")).status, 401U);
   api_.on_time();
   EXPECT_EQ(queue_clients(), 0U);

@@ -75,7 +75,7 @@ class MetricsTest : public testing::Test, private MetricSources {
   const Http::Counts& requests() override { return counts_; }
   TubeChoice tubes() override { return {}; }
   size_t event_streams() override { return 3; }
-  size_t leases() override { return 4; }
+  LeaseCounts leases() override { return {4, 9}; }
   std::optional<ClusterFacts> cluster_facts() override { return cluster_; }
 };
 
@@ -240,7 +240,7 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
         "perennial_jobs_bytes 0\n",
         "perennial_http_events 3\n",
         "perennial_leases 4\n",
-        "perennial_leases_max 100000\n",
+        "perennial_leases_max 9\n",
         "perennial_bytes_total{direction=\"out\"} 79\n",
         "perennial_forbidden_total{verb=\"produce\"} 8\n",
         "perennial_forbidden_total{verb=\"consume\"} 9\n",

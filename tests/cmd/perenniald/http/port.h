@@ -95,7 +95,7 @@ class Port : public testing::Test {
     const Http::Counts& requests() override { return port_.counts_; }
     TubeChoice tubes() override { return {}; }
     size_t event_streams() override { return 0; }
-    size_t leases() override { return 0; }
+    LeaseCounts leases() override { return {}; }
     std::optional<ClusterFacts> cluster_facts() override { return port_.cluster_facts_; }
     QueueClients& queue() override { return port_.queue_; }
     SignIns& sign_ins() override { return port_.sign_ins_; }
