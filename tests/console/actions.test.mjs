@@ -318,7 +318,7 @@ page_test('A job is taken back from its worker: it is ready again, or dead', asy
   await page.goto(`${server.url}/tubes/mail`);
   await button(page, `Take back job ${again.id}`).click();
   assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Cancel');
-  assert.match(await dialog(page).innerText(), /ready at once, and the attempt counts: if it was the last try, the job is dead\. If its worker lives, the next call of the worker is refused\./);
+  assert.match(await dialog(page).innerText(), /the attempt counts: it is ready at once, or delayed if it has a back-off, and dead if this was the last try\. If its worker lives, the next call of the worker is refused\./);
   await confirm(page, 'Take back');
   await announced(page, `Job ${again.id} is ready again.`);
   assert.deepEqual([again.state, again.attempts], ['ready', 1]);

@@ -29,7 +29,7 @@ class Refusal extends Error {
 }
 const not_found = (what) => new Refusal(404, 'not_found', `There is no such ${what}.`);
 export const no_lease = 'There is no such lease. It has ended, or the tube of its job is not one that you manage.';
-export const lease_has_ended = 'The lease has ended, and nothing was changed: the job was finished, or its time was over and another worker may have it.';
+export const lease_has_ended = 'The lease has ended, and nothing was changed: the job was finished or taken back, or its time was over, and another worker may have it.';
 const bad_request = (message) => new Refusal(400, 'bad_request', message);
 
 // What a user may do with a tube: `tubes` names the verbs of some of them.
@@ -709,7 +709,7 @@ export class Mock {
       const lease = queue.leases.get(second);
       if (!lease || !may_on(user, lease.job.tube).manage) throw new Refusal(404, 'not_found', no_lease);
       if (lease.has_ended) throw new Refusal(409, 'conflict', lease_has_ended);
-      return {value: {ended: true, dead: queue.end_lease(lease)}};
+      return {value: {ended: true, dead: queue.end_lease(lease), state: lease.job.state}};
     }
     if (is('GET', 'configuration')) return admin(), {value: {yaml: 'data_dir: perennial-data\nlisten: [127.0.0.1]\nport: 11300\n# <script>alert(1)</script>\n'}};
     if (is('GET', 'operations')) return {value: {operations: [...queue.operations.values()].map((each) => queue.view_operation(each))}};

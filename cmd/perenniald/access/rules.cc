@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ bool is_allowed(const Judgement& judgement) {
 }
 
 Judgement worse(Judgement one, Judgement other) {
-  return is_allowed(one) ? other : one;
+  return is_allowed(one) ? std::move(other) : std::move(one);
 }
 
 struct Judge {
@@ -34,7 +35,7 @@ struct Judge {
   // ---- By the name of a tube. Whether the tube exists makes no difference.
   Judgement on(std::string_view tube, VerbSet verbs) const {
     if (user.verbs_on(tube).holds_any(verbs)) return {};
-    return {Verdict::Forbidden, verbs.first()};
+    return {Verdict::Forbidden, verbs.first(), std::string(tube)};
   }
   Judgement on_used(VerbSet verbs) const { return on(engine.used_tube(conn), verbs); }
   // An option that names a tube, or is empty.

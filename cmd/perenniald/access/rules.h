@@ -29,6 +29,7 @@ struct Judgement {
   Verdict verdict = Verdict::Allowed;
   // If it is not allowed: a verb that would have allowed it.
   Verb missing = Verb::Produce;
+  std::string tube = {};  // Where it is missing, if the command names that tube.
 };
 
 // Judges a command of this user on this connection. In a batch of ids it hides those that the user

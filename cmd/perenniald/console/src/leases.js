@@ -52,13 +52,13 @@ export function Leases({tube}) {
 export function ask_take_back(lease, job) {
   ask({
     title: `Take back job ${job}`,
-    text: 'The job is ready at once, and the attempt counts: if it was the last try, the job is dead. If its worker lives, the next call of the worker is refused.',
+    text: 'The job is released, and the attempt counts: it is ready at once, or delayed if it has a back-off, and dead if this was the last try. If its worker lives, the next call of the worker is refused.',
     action: 'Take back',
     danger: true,
     run: async () => {
       try {
-        const {dead} = await remove(`/leases/${encodeURIComponent(lease)}`);
-        announce(`Job ${job} is ${dead ? 'dead: it has had all its tries' : 'ready again'}.`);
+        const {dead, state} = await remove(`/leases/${encodeURIComponent(lease)}`);
+        announce(`Job ${job} ${dead ? 'is dead: it has had all its tries' : state === null ? 'has expired' : state === 'delayed' ? 'is delayed by its back-off' : 'is ready again'}.`);
       } finally {
         refresh();
       }

@@ -227,7 +227,8 @@ Api::Made Api::refused(const Ask& ask, const Command& command, std::string_view 
     case access::Verdict::Allowed:
       break;
     case access::Verdict::Forbidden:
-      return forbidden(ask, judgement.missing, access::subject_of(command));
+      return forbidden(ask, judgement.missing,
+                       judgement.tube.empty() ? access::subject_of(command) : judgement.tube);
     case access::Verdict::Hidden:
       on_refused(ask, std::nullopt, access::subject_of(command));
       return not_found(absent);

@@ -333,8 +333,9 @@ Api::Made Api::change_job(const Ask& ask) {
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
   if (set.id == 0) return no_such_job();
   const JobId id = set.id;
+  std::string missing = ask.caller.judged(set, sources_.engine()).tube;
   return change(
-      ask, {{std::move(set)}}, Word::Set,
+      ask, {{std::move(set), {}, std::move(missing)}}, Word::Set,
       [](const auto&) {
         return Json{{"changed", true}};
       },
@@ -370,7 +371,9 @@ Api::Made Api::set_tube(const Ask& ask) {
   if (!wire::is_tube_name(tube)) {
     return answer_now(problem_response(Status::NotFound, "There can be no tube of this name."));
   }
-  return change(ask, {{replace_settings(tube, settings)}}, Word::Set,
+  SetTube set = replace_settings(tube, settings);
+  std::string missing = ask.caller.judged(set, sources_.engine()).tube;
+  return change(ask, {{std::move(set), {}, std::move(missing)}}, Word::Set,
                 [this, tube](const auto&) { return settings_of(tube); });
 }
 

@@ -127,9 +127,15 @@ Api::Made Api::end_lease(const Ask& ask) {
                            user.empty() ? "" : fmt::format(", held by {}", user)));
   Release release = {.id = job->id, .priority = {}, .delay_s = 0};
   return make_lease_answer(
-      leases_, {.lease = *number, .command = release}, [](const wire::ClientReply& reply) {
+      leases_, {.lease = *number, .command = release},
+      [this, id = job->id](const wire::ClientReply& reply) {
         if (!reply.is(Word::Released) && !reply.is(Word::Buried)) return refusal_of(reply);
-        return json_response(Status::Ok, {{"ended", true}, {"dead", reply.is(Word::Buried)}});
+        // Somebody else may have it by now; one that has expired is gone.
+        const std::optional<JobStats> now = sources_.engine().job_statistics(id);
+        return json_response(Status::Ok,
+                             {{"ended", true},
+                              {"dead", reply.is(Word::Buried)},
+                              {"state", now ? Json(state_name(now->state)) : Json(nullptr)}});
       });
 }
 

@@ -78,8 +78,11 @@ Response no_waiting(Places::Verdict verdict, const Places::Max& max) {
 
 Api::Made Api::reserve_jobs(const Ask& ask) {
   if (!ask.request.body.empty()) {
-    return refuse(Status::BadRequest,
-                  "This path takes no body: what is asked for is in the query.");
+    Fields fields(ask.request);
+    if (fields.problem()) {
+      return refuse(Status::BadRequest,
+                    "This path takes no body, or {}: what is asked for is in the query.");
+    }
   }
   if (!wire::is_tube_name(ask.names.front())) return not_found("There can be no such tube.");
   Query query(ask.request.query);

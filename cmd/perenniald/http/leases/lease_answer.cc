@@ -43,8 +43,8 @@ std::unique_ptr<Answer> make_lease_answer(Leases& leases, LeaseCommand command,
 
 Response lease_has_ended() {
   return problem_response(Status::Conflict,
-                          "The lease has ended, and nothing was changed: the job was finished, or "
-                          "its time was over and another worker may have it.");
+                          "The lease has ended, and nothing was changed: the job was finished or "
+                          "taken back, or its time was over, and another worker may have it.");
 }
 
 }  // namespace perennial::http

@@ -526,7 +526,7 @@ TEST_F(LeasesTest, AreEndedByAnOperator) {
   put("mail", "a", " tries:2");
   const std::string first = lease_of_one();
   const Got ended = change("DELETE", "/api/v1/leases/1", "");
-  EXPECT_EQ(ended.body, "{\"ended\":true,\"dead\":false}\n");
+  EXPECT_EQ(ended.body, "{\"ended\":true,\"dead\":false,\"state\":\"ready\"}\n");
   expect_ended(first, 1);
   EXPECT_EQ(change("DELETE", "/api/v1/leases/1", "").status, 404U);
   const std::string last = lease_of_one();
@@ -535,6 +535,18 @@ TEST_F(LeasesTest, AreEndedByAnOperator) {
   EXPECT_EQ(queue_clients(), 0U);
   EXPECT_EQ(change("DELETE", "/api/v1/leases/3", "").status, 404U);
   EXPECT_EQ(change("DELETE", "/api/v1/leases/x", "").status, 404U);
+}
+
+// As a release: the back-off of the job counts, and its expiry.
+TEST_F(LeasesTest, ThatAreEndedByAnOperatorAreReleased) {
+  put("mail", "a", " backoff:7");
+  put("mail", "a", " expire:1");
+  reserve("?count=2");
+  EXPECT_EQ(change("DELETE", "/api/v1/leases/1", "").json()["state"], "delayed");
+  harness_.advance(2 * second);
+  const json expired = change("DELETE", "/api/v1/leases/2", "").json();
+  EXPECT_EQ(expired["state"], nullptr);
+  EXPECT_EQ(expired["dead"], false);
 }
 
 // One lease of a reservation of several: its worker keeps the others.
@@ -689,6 +701,32 @@ TEST_F(LeasesOfUsers, BelongToTheirUser) {
   EXPECT_EQ(finish(lease).status, 401U);
   EXPECT_EQ(finish(lease, as("mailer")).status, 200U);
   EXPECT_EQ(finish(lease, as("printer")).status, 404U);
+}
+
+// A refusal names the tube on which the verb is missing, and not the one that is changed.
+TEST_F(LeasesOfUsers, AreToldWhichTubeIsNotTheirs) {
+  put_as_admin("mail");
+  std::vector<access::User> users = {
+      {.name = "lead",
+       .tokens = {common::token_record(token_of("lead"))},
+       .grants = {{{"mail"}, {Verb::Inspect, Verb::Manage, Verb::Produce}}}}};
+  harness_.core().set_users(std::make_shared<const access::Users>(std::move(users)));
+  harness_.pump();
+  const auto detail = [this](const std::string& method, const std::string& path,
+                             const std::string& body) {
+    const Got got = change(method, path, body, as("lead"));
+    EXPECT_EQ(got.status, 403U) << got.body;
+    return got.json()["detail"].get<std::string>();
+  };
+  EXPECT_THAT(detail("PUT", "/api/v1/tubes/mail/settings", R"({"dead":"graves"})"),
+              HasSubstr("on the tube graves."));
+  EXPECT_THAT(detail("POST", "/api/v1/operations",
+                     R"({"action":"move","tube":"mail","states":["ready"],"to":"graves",)"
+                     R"("confirmed":1})"),
+              HasSubstr("on the tube graves."));
+  EXPECT_THAT(detail("POST", "/api/v1/jobs/1/change", R"({"tube":"graves"})"),
+              HasSubstr("on the tube graves."));
+  EXPECT_THAT(detail("PUT", "/api/v1/tubes/other/settings", "{}"), HasSubstr("on the tube other."));
 }
 
 TEST_F(LeasesOfUsers, NeedTheVerbOnEachTube) {
