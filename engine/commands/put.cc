@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "engine/commands/commands.h"
@@ -52,27 +53,22 @@ void put_items(State& state, Conn& conn, const PutBatch& batch, std::span<Tube* 
 
 void run(State& state, Conn& conn, const Put& put) {
   state.conns.count_as_producer(conn);
-  static const std::string no_tube;
-  const std::string& name = put_tube(state, conn, no_tube, put);
-  // A producer that has lost its answer gets it even where no put is accepted.
-  if (const auto duplicate = find_duplicate(state, name, put)) {
+  const bool is_named = put.options && !put.options->tube.empty();
+  Tube* const used = is_named ? nullptr : &state.tubes.of(conn.used);
+  const std::string& name = is_named ? put.options->tube : used->name;
+  const PutAdmission admission = admit_put(state, name, used, put);
+  if (const auto* const duplicate = std::get_if<Duplicate>(&admission)) {
     return state.turn.answer(conn.id, *duplicate);
   }
-  const std::optional<PutRefusal> refusal =
-      put_refusal(state, name, 1, put.options && put.options->key ? 1 : 0);
-  Tube* tube = nullptr;
-  if (!refusal) {
-    const bool is_named = put.options && !put.options->tube.empty();
-    tube = is_named ? state.tubes.find_or_make(name) : &state.tubes.of(conn.used);
-  }
-  if (tube == nullptr) {
+  if (const auto* const refusal = std::get_if<PutRefusal>(&admission)) {
     // A put that is refused uses up an id. So it does in beanstalkd, which gives a job its id when
     // the header is read.
     state.jobs.take_id();
-    return refuse_put(state, conn, refusal.value_or(PutRefusal::Tubes));
+    return refuse_put(state, conn, *refusal);
   }
-  state.turn.answer(conn.id, NumberReply{Word::Inserted, add_job(state, *tube, put)});
-  hand_out(state, *tube);
+  Tube& tube = *std::get<Tube*>(admission);
+  state.turn.answer(conn.id, NumberReply{Word::Inserted, add_job(state, tube, put)});
+  hand_out(state, tube);
 }
 
 void run(State& state, Conn& conn, const PutTooBig& /*put*/) {

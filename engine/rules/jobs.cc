@@ -25,6 +25,16 @@ std::optional<PutRefusal> put_refusal(const State& state, std::string_view tube,
   return std::nullopt;
 }
 
+// A producer that has lost its answer gets it even where no put is accepted.
+PutAdmission admit_put(State& state, const std::string& name, Tube* tube, const Put& put) {
+  if (const auto duplicate = find_duplicate(state, name, put)) return *duplicate;
+  const size_t keys = put.options && put.options->key ? 1 : 0;
+  if (const auto refusal = put_refusal(state, name, 1, keys)) return *refusal;
+  if (tube == nullptr) tube = state.tubes.find_or_make(name);
+  if (tube == nullptr) return PutRefusal::Tubes;
+  return tube;
+}
+
 Word count_refusal(State& state, PutRefusal why) {
   ++state.counters.puts_refused[static_cast<size_t>(why)];
   constexpr std::array words = {Word::Draining,    Word::OutOfMemory, Word::OutOfMemory,

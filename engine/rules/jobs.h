@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <variant>
 
 #include "engine/rules/ended.h"
 #include "engine/rules/keys.h"
@@ -19,6 +21,11 @@ namespace perennial::engine {
 // tube is made.
 std::optional<PutRefusal> put_refusal(const State& state, std::string_view tube, size_t jobs,
                                       size_t keys);
+// What becomes of a put: its tube, where a job may be added now; the job that has its key already,
+// which is counted; or why it is refused, which the caller counts. Every put goes this way.
+// `name`: of the tube, which is made if it is not there. `tube`: the same, if the caller knows it.
+using PutAdmission = std::variant<Tube*, Duplicate, PutRefusal>;
+PutAdmission admit_put(State& state, const std::string& name, Tube* tube, const Put& put);
 // Counts it, and returns the answer.
 Word count_refusal(State& state, PutRefusal why);
 // Puts a job, which takes its key. It is not handed out yet.
