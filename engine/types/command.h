@@ -12,6 +12,7 @@
 #include "engine/types/command_row.h"
 #include "engine/types/note.h"
 #include "engine/types/option_values.h"
+#include "engine/types/put.h"
 
 // What a client asks for: one struct per command of the protocol, one per way of refusing a line,
 // and the table of commands. A refused line is a command, too, because the engine counts it,
@@ -19,32 +20,6 @@
 // the wire.
 namespace perennial {
 
-// What a put may have besides its numbers.
-struct PutOptions {
-  std::string tube;  // Empty: the used tube.
-  std::optional<TriesOption> tries = {};
-  std::optional<Backoff> backoff = {};
-  std::string dead = {};  // Empty: not given.
-  PositiveDuration expire = {};
-  std::optional<KeyOption> key = {};
-  std::optional<KeyUntil> until = {};
-  std::optional<ConcurrencyKey> concurrency = {};
-  // What delay_s and ttr_s of the put leave out: nanoseconds below a second.
-  uint32_t delay_rest_ns = 0;
-  uint32_t ttr_rest_ns = 0;
-
-  bool operator==(const PutOptions&) const = default;
-};
-// A put with a complete body and its CRLF. The parser hands over the body beside the command. The
-// engine gets only the size of the body.
-struct Put {
-  uint32_t priority;  // 0 is the most urgent.
-  uint32_t delay_s;
-  uint32_t ttr_s;  // As the client sent it. The engine makes 0 into 1: protocol.txt, "put".
-  uint32_t body_bytes;
-  using Options = PutOptions;
-  Boxed<PutOptions> options = {};
-};
 // A put whose body is larger than job_bytes_max. The parser has read and dropped the body and its
 // CRLF. The put uses up no id.
 struct PutTooBig {
