@@ -22,6 +22,7 @@ struct Check {
   void check_groups(const Image& all) const;
   void check_tubes() const;
   void check_conns() const;
+  void check_schedules() const;
   bool is_in_its_heap(const Job& job) const;
   const ConcurrencyKey* concurrency_of(const Job& job) const {
     return state.fields.concurrency_of(job);
@@ -33,6 +34,7 @@ void Engine::check() const {
   check.check_jobs();
   check.check_tubes();
   check.check_conns();
+  check.check_schedules();
 }
 
 bool Check::is_in_its_heap(const Job& job) const {
@@ -194,6 +196,33 @@ void Check::check_tubes() const {
   CHECK(urgent == jobs.counts().urgent);
   tubes.by_delay_.check();
   tubes.by_pause_.check();
+}
+
+// Each schedule that is due at some time is in one of the orders, and no other is.
+void Check::check_schedules() const {
+  const ScheduleTable& schedules = state.schedules;
+  size_t due = 0;
+  size_t refused = 0;
+  size_t bytes = 0;
+  for (const auto& [name, entry] : schedules.by_name()) {
+    CHECK(entry.schedule().name == name);
+    CHECK(entry.progress().planned.has_value() ==
+          (entry.progress().state == ScheduleState::Active));
+    bytes += ScheduleTable::bytes_of(entry);
+    const std::optional<Nanos> at = entry.due();
+    CHECK(at || entry.retry_at == 0);
+    if (!at) continue;
+    if (entry.retry_at > 0) {
+      ++refused;
+      CHECK(schedules.by_retry_.contains({entry.retry_at, name}));
+    } else {
+      ++due;
+      CHECK(schedules.by_due_.contains({*at, name}));
+    }
+  }
+  CHECK(schedules.by_due_.size() == due);
+  CHECK(schedules.by_retry_.size() == refused);
+  CHECK(schedules.memory_bytes() == bytes);
 }
 
 void Check::check_conns() const {

@@ -58,6 +58,7 @@ class Engine {
   Status restore_key(const KeyStored& key, Nanos now);
   Status restore_settings(const SettingsStored& settings);
   Status restore_ended(const std::string& tube, const EndedSpan& span);
+  Status restore_schedule(const ScheduleStored& stored);
   // `next_id` is an id that was never given out, and neither was any above it. Ends the tubes that
   // hold no job, because a restart counts as every client leaving.
   Status finish_restore(JobId next_id, Nanos now, Output& out);

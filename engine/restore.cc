@@ -115,6 +115,21 @@ Status Engine::restore_ended(const std::string& tube, const EndedSpan& span) {
   return {};
 }
 
+// It fires nothing before the first Tick, which brings the wall clock.
+Status Engine::restore_schedule(const ScheduleStored& stored) {
+  const std::string& name = stored.schedule.name;
+  const std::string what = "schedule " + name;
+  if (state_->schedules.find(name) != nullptr) return corrupt("two records of " + what);
+  const ScheduleProgress& progress = stored.progress;
+  const bool is_active = progress.state == ScheduleState::Active;
+  if (progress.planned.has_value() != is_active) {
+    return corrupt(what + " has a next time and is over, or none and is not");
+  }
+  state_->schedules.set(stored);
+  if (progress.state == ScheduleState::NoZone) state_->without_zone.push_back(name);
+  return {};
+}
+
 Status Engine::finish_restore(JobId next_id, Nanos now, Output& out) {
   State& state = *state_;
   const JobId least = state.jobs.next_id();

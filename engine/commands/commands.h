@@ -2,6 +2,7 @@
 
 #include "engine/tables/state.h"
 #include "engine/types/command.h"
+#include "engine/types/input.h"
 
 // What each command does: an overload of run() for each, so that a command in the table of
 // engine/types/command.h without one does not compile. Each answers the connection, at once or when
@@ -49,6 +50,12 @@ void run(State& state, Conn& conn, const Ignore& command);
 void run(State& state, Conn& conn, const SetReserveMode& set);
 void run(State& state, Conn& conn, const PauseTube& command);
 void run(State& state, Conn& conn, const SetTube& set);
+
+// schedules.cc
+void run(State& state, Conn& conn, const SetSchedule& set);
+void run(State& state, Conn& conn, const DeleteSchedule& command);
+void run(State& state, Conn& conn, const PauseSchedule& command);
+void run(State& state, Conn& conn, const RunSchedule& command);
 
 // reads.cc
 void run(State& state, Conn& conn, const Peek& peek);

@@ -35,6 +35,7 @@ void give_back_later(State& state, Conn& conn);
 void end_expired(State& state);
 void end_cooldowns(State& state);
 void end_delays(State& state);
+void fire_schedules(State& state);
 void end_pauses(State& state);
 void refill_rates(State& state);
 void end_conn_deadlines(State& state);

@@ -35,6 +35,7 @@ bool move_to_dead_tube(State& state, Job& job, bool promised) {
     anew.restored = kept.restored;
     anew.put_by = std::move(kept.put_by);
     anew.first_reserved = kept.first_reserved;
+    anew.schedule = std::move(kept.schedule);
     kept = std::move(anew);
     job.tube = to->id;
     job.delay_s = 0;

@@ -8,8 +8,8 @@
 
 namespace perennial::engine {
 
-JobId add_job(State& state, Tube& tube, const Put& put) {
-  const Job& job = state.jobs.add(tube, put);
+JobId add_job(State& state, Tube& tube, const Put& put, const ScheduleOrigin* origin) {
+  const Job& job = state.jobs.add(tube, put, origin);
   hold_key(state, job);
   return job.id;
 }
@@ -26,10 +26,15 @@ std::optional<PutRefusal> put_refusal(const State& state, std::string_view tube,
 }
 
 // A producer that has lost its answer gets it even where no put is accepted.
-PutAdmission admit_put(State& state, const std::string& name, Tube* tube, const Put& put) {
-  if (const auto duplicate = find_duplicate(state, name, put)) return *duplicate;
-  const size_t keys = put.options && put.options->key ? 1 : 0;
-  if (const auto refusal = put_refusal(state, name, 1, keys)) return *refusal;
+PutAdmission admit_put(State& state, const std::string& name, Tube* tube, const Put& put,
+                       const Job* replaced) {
+  const bool gets_key = replaced != nullptr && holds_key_of(state, *replaced, name, put);
+  if (!gets_key) {
+    if (const auto duplicate = find_duplicate(state, name, put)) return *duplicate;
+  }
+  const size_t jobs = replaced != nullptr ? 0 : 1;
+  const size_t keys = put.options && put.options->key && !gets_key ? 1 : 0;
+  if (const auto refusal = put_refusal(state, name, jobs, keys)) return *refusal;
   if (tube == nullptr) tube = state.tubes.find_or_make(name);
   if (tube == nullptr) return PutRefusal::Tubes;
   return tube;
@@ -37,6 +42,10 @@ PutAdmission admit_put(State& state, const std::string& name, Tube* tube, const 
 
 Word count_refusal(State& state, PutRefusal why) {
   ++state.counters.puts_refused[static_cast<size_t>(why)];
+  return word_of(why);
+}
+
+Word word_of(PutRefusal why) {
   constexpr std::array words = {Word::Draining,    Word::OutOfMemory, Word::OutOfMemory,
                                 Word::OutOfMemory, Word::OutOfMemory, Word::JobTooBig,
                                 Word::ExpectedCrlf};

@@ -24,12 +24,16 @@ std::optional<PutRefusal> put_refusal(const State& state, std::string_view tube,
 // What becomes of a put: its tube, where a job may be added now; the job that has its key already,
 // which is counted; or why it is refused, which the caller counts. Every put goes this way.
 // `name`: of the tube, which is made if it is not there. `tube`: the same, if the caller knows it.
+// `replaced`: a job that the caller removes before it adds the new one.
 using PutAdmission = std::variant<Tube*, Duplicate, PutRefusal>;
-PutAdmission admit_put(State& state, const std::string& name, Tube* tube, const Put& put);
+PutAdmission admit_put(State& state, const std::string& name, Tube* tube, const Put& put,
+                       const Job* replaced = nullptr);
+// What a client is answered.
+Word word_of(PutRefusal why);
 // Counts it, and returns the answer.
 Word count_refusal(State& state, PutRefusal why);
-// Puts a job, which takes its key. It is not handed out yet.
-JobId add_job(State& state, Tube& tube, const Put& put);
+// Puts a job, which takes its key. It is not handed out yet. `origin`: the schedule that puts it.
+JobId add_job(State& state, Tube& tube, const Put& put, const ScheduleOrigin* origin = nullptr);
 // The job has a further note.
 void add_note(State& state, Job& job, const NoteJob& said);
 // Removes the job, and its notes with it, unless its tube keeps what ends. The caller ends its tube

@@ -22,6 +22,15 @@ bool is_duplicate(const State& state, const std::string& name, const Put& put) {
          state.keys.find_taken(name, put.options->key->key, state.turn.now()) != nullptr;
 }
 
+bool holds_key_of(const State& state, const Job& job, const std::string& name, const Put& put) {
+  if (!put.options || !put.options->key) return false;
+  const JobFields* const fields = state.fields.of(job);
+  if (fields == nullptr || !fields->key || fields->key->given_up) return false;
+  if (fields->key->key != put.options->key->key || state.tube_of(job).name != name) return false;
+  const KeyTable::Entry* const entry = state.keys.find(name, fields->key->key);
+  return entry != nullptr && entry->job == job.id;
+}
+
 std::optional<Duplicate> find_duplicate(State& state, const std::string& name, const Put& put) {
   if (!put.options || !put.options->key) return std::nullopt;
   const KeyTable::Entry* const entry =

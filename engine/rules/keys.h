@@ -15,6 +15,8 @@ namespace perennial::engine {
 std::optional<Duplicate> find_duplicate(State& state, const std::string& tube, const Put& put);
 // The same without counting it.
 bool is_duplicate(const State& state, const std::string& tube, const Put& put);
+// Whether the job, which is there, holds the key of the put, and frees it when it goes.
+bool holds_key_of(const State& state, const Job& job, const std::string& tube, const Put& put);
 // When the time of a key that is held until:ttl is over. `created`: the put of its job.
 Nanos held_until(const JobKey& key, Nanos created);
 // A new job takes its key.

@@ -155,6 +155,31 @@ const std::string* EngineView::next_with_ended(std::string_view after) const {
   return next != state_->ended.by_tube().end() ? &next->first : nullptr;
 }
 
+namespace {
+
+std::optional<EngineView::SeenSchedule> seen(const ScheduleEntry* entry) {
+  if (entry == nullptr) return std::nullopt;
+  return EngineView::SeenSchedule{
+      .stored = &entry->stored, .offset = entry->offset, .is_refused = entry->retry_at > 0};
+}
+
+}  // namespace
+
+std::optional<EngineView::SeenSchedule> EngineView::schedule(std::string_view name) const {
+  return seen(state_->schedules.find(name));
+}
+
+std::optional<EngineView::SeenSchedule> EngineView::next_schedule(std::string_view after) const {
+  return seen(state_->schedules.next(after));
+}
+
+ScheduleCounts EngineView::schedule_counts() const {
+  ScheduleCounts counts = state_->counters.schedules;
+  counts.schedules = state_->schedules.size();
+  counts.refused = state_->schedules.refused();
+  return counts;
+}
+
 JobStats EngineView::ended_statistics(const EndedJob& ended, Nanos now) const {
   return stats_of(ended, now);
 }
@@ -216,7 +241,7 @@ size_t EngineView::listed_bytes(ConnId conn, const Command& command) const {
 size_t EngineView::memory_bytes() const {
   return state_->jobs.memory_bytes() + state_->fields.memory_bytes() +
          state_->tubes.memory_bytes() + state_->conns.memory_bytes() + state_->keys.memory_bytes() +
-         state_->ended.memory_bytes();
+         state_->ended.memory_bytes() + state_->schedules.memory_bytes();
 }
 
 }  // namespace perennial::engine

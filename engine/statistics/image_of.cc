@@ -24,6 +24,9 @@ Image image_of(const State& state) {
   for (const auto& [name, settings] : state.tubes.settings().by_name())
     image.settings.emplace(name, settings);
   for (const auto& [name, span] : state.ended.by_tube()) image.ended.emplace(name, span);
+  for (const auto& [name, entry] : state.schedules.by_name()) {
+    image.schedules.emplace(name, entry.stored);
+  }
   return image;
 }
 

@@ -18,6 +18,10 @@ void tell_fields(JobStats::More& more, const JobFields& fields) {
   more.restored = fields.restored;
   more.put_by = fields.put_by;
   more.first_reserved = fields.first_reserved;
+  if (fields.schedule) {
+    more.schedule = fields.schedule->name;
+    more.planned = fields.schedule->planned;
+  }
 }
 
 JobStats::More more_of(const State& state, const Job& job) {

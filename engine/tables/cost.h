@@ -27,6 +27,8 @@ inline constexpr uint64_t part_sent = 30;
 inline constexpr uint64_t job_looked_at = 10;
 // A job on a line of list-jobs.
 inline constexpr uint64_t job_listed = 50;
+// A question to the calendar: it reads a cron expression, and finds a time of it in a zone.
+inline constexpr uint64_t calendar_asked = 200;
 // A job that is put, deleted or moved to another state.
 inline constexpr uint64_t job_moved = 50;
 

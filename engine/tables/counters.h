@@ -19,6 +19,7 @@ struct Counters {
   uint64_t jobs_expired = 0;
   // Jobs that ended in a tube that keeps such jobs, while the input kept none.
   uint64_t ended_not_kept = 0;
+  ScheduleCounts schedules;  // What has happened; not how many there are.
 };
 
 }  // namespace perennial::engine

@@ -42,7 +42,7 @@ void JobTable::insert(Tube& tube, Job& job) {
   body_bytes_ += job.body_bytes;
 }
 
-Job& JobTable::add(Tube& tube, const Put& put) {
+Job& JobTable::add(Tube& tube, const Put& put, const ScheduleOrigin* origin) {
   const JobId id = take_stored_id();
   tubes_.store(tube);
   const Nanos now = turn_.now();
@@ -60,6 +60,7 @@ Job& JobTable::add(Tube& tube, const Put& put) {
     const std::string_view put_by = turn_.keeps_ended(tube.settings) ? turn_.user() : "";
     fields_.make_from(*job, put.options ? *put.options : PutOptions(), tube, now, put_by);
   }
+  if (origin != nullptr) fields_.make(*job).schedule = *origin;
   const Nanos delay = fields_.delay_of(*job);
   if (delay > 0) {
     job->state = JobState::Delayed;

@@ -67,8 +67,8 @@ class JobTable {
   JobId id_limit() const { return id_limit_; }
 
   // ---- Changes.
-  // Adds a job, ready or delayed. Its key is not held yet.
-  Job& add(Tube& tube, const Put& put);
+  // Adds a job, ready or delayed. Its key is not held yet. `origin`: the schedule that puts it.
+  Job& add(Tube& tube, const Put& put, const ScheduleOrigin* origin = nullptr);
   // Adds a job that is as one was that has ended, with a new id. One that was reserved is ready; so
   // is one whose delay is over, and one that had expired expires no more. A buried one is where it
   // was among the buried ones. Its key is not held yet.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/tables/conn_table.h"
@@ -12,6 +13,7 @@
 #include "engine/tables/job_table.h"
 #include "engine/tables/key_table.h"
 #include "engine/tables/listing.h"
+#include "engine/tables/schedule_table.h"
 #include "engine/tables/tube_table.h"
 #include "engine/tables/turn.h"
 #include "engine/types/basic.h"
@@ -45,6 +47,7 @@ class State {
   JobTable jobs;
   KeyTable keys;
   EndedTable ended;
+  ScheduleTable schedules;
   Counters counters;
   bool is_draining = false;
 
@@ -53,6 +56,9 @@ class State {
   // Closing connections that still have tubes to leave.
   std::deque<ConnId> leaving;
   Listings listings;
+  // Schedules whose zone was not known when they were stored, and that no Tick since the start has
+  // looked at.
+  std::vector<std::string> without_zone;
 };
 
 }  // namespace perennial::engine

@@ -27,6 +27,7 @@ class Turn {
     CHECK(input.now >= now_);
     if (input.now > now_) restart();
     now_ = input.now;
+    wall_ = input.wall;
     accepts_puts_ = input.accepts_puts;
     keeps_ended_ = input.keeps_ended;
     user_ = input.user;
@@ -49,6 +50,8 @@ class Turn {
 
   // The time of this input, or of the last one.
   Nanos now() const { return now_; }
+  // What the wall clock shows in this input, or showed in the last one. Only schedules read it.
+  Nanos wall() const { return wall_; }
   // Whether disk and memory have space for another job.
   bool accepts_puts() const { return accepts_puts_; }
   // Whether jobs that end in a tube with these settings are kept.
@@ -91,6 +94,7 @@ class Turn {
  private:
   const Limits& limits_;
   Nanos now_ = 0;
+  Nanos wall_ = 0;
   bool accepts_puts_ = true;
   bool keeps_ended_ = true;
   std::string_view user_;

@@ -69,6 +69,18 @@ struct Fold {
     CHECK(image.ended.at(trimmed.tube).next == trimmed.span.next);
     set_span(trimmed.tube, trimmed.span);
   }
+  void operator()(const ScheduleStored& stored) const {
+    image.schedules[stored.schedule.name] = stored;
+  }
+  void operator()(const ScheduleChanged& changed) const {
+    ScheduleProgress& progress = image.schedules.at(changed.name).progress;
+    CHECK(!progress.planned || !changed.progress.planned ||
+          *progress.planned <= *changed.progress.planned);
+    progress = changed.progress;
+  }
+  void operator()(const ScheduleDeleted& deleted) const {
+    CHECK(image.schedules.erase(deleted.name) == 1);
+  }
   void set_span(const std::string& tube, const EndedSpan& span) const {
     if (span.empty()) {
       image.ended.erase(tube);

@@ -18,7 +18,8 @@ struct Image {
   JobId id_limit = 1;                                             // See NextIdRaised.
   std::map<std::pair<std::string, std::string>, KeyStored> keys;  // By tube and key.
   std::map<std::string, TubeSettings> settings;                   // By the name of the tube.
-  std::map<std::string, EndedSpan> ended;  // By the name of the tube; none is empty.
+  std::map<std::string, EndedSpan> ended;           // By the name of the tube; none is empty.
+  std::map<std::string, ScheduleStored> schedules;  // By name.
 
   bool operator==(const Image&) const = default;
 };

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,8 +10,10 @@
 #include <vector>
 
 #include "engine/types/basic.h"
+#include "engine/types/calendar.h"
 #include "engine/types/command.h"
 #include "engine/types/reply.h"
+#include "engine/types/schedule.h"
 #include "engine/types/stats.h"
 #include "engine/types/transition.h"
 
@@ -25,6 +28,10 @@ struct Limits {
   uint32_t reserved_max = 100'000;  // Jobs, per connection.
   uint64_t keys_max = 0;            // Held or in a cooldown. 0: no limit.
   uint32_t settings_max = 10'000;   // Tubes with settings of their own.
+  uint32_t schedules_max = 100'000;
+  // When schedules are due. Null: none can be set, and none fires. The only thing that is shared:
+  // it does not change.
+  std::shared_ptr<const Calendar> calendar = {};
   // What a tube without a setting of its own has. The longest pattern that fits counts.
   std::vector<TubeDefaults> tube_defaults = {};
   // Which tubes are measured one by one, and the most that are at the same time. Null: none is. The
@@ -96,11 +103,35 @@ struct EndedAsked {
   std::variant<ListJobs, ListNotes> command;
 };
 
+// ---- What a client does with schedules: commands that have no line yet.
+// Sets the schedule of this name. One that is there keeps what is known of it, and goes on where it
+// is if its times are the same ones.
+struct SetSchedule {
+  Schedule schedule;
+  std::optional<bool> is_paused = {};  // Without a value it stays as it is; a new one is not.
+};
+struct DeleteSchedule {
+  std::string name;
+};
+// While it is paused it puts no job. The planned times that pass meanwhile are not missed.
+struct PauseSchedule {
+  std::string name;
+  bool is_paused = true;
+};
+// It puts a job now, once more. Its planned times stay as they are.
+struct RunSchedule {
+  std::string name;
+};
+
 using Event = std::variant<Opened, Closed, WaitAborted, HalfClosed, Tick, DrainSignal, Damaged,
-                           Restore, EndedOver, EndedAsked, Command>;
+                           Restore, EndedOver, EndedAsked, SetSchedule, DeleteSchedule,
+                           PauseSchedule, RunSchedule, Command>;
 
 struct Input {
-  Nanos now = 0;             // Never less than that of an earlier input.
+  Nanos now = 0;  // Never less than that of an earlier input.
+  // What the wall clock shows, in nanoseconds since the epoch. It may go back and forth, and only
+  // schedules read it. While there are any, a Tick comes at least once a second.
+  Nanos wall = 0;
   ConnId conn = 0;           // The connection of the event; 0 where it is not a connection's.
   bool accepts_puts = true;  // Whether disk and memory have space for another job.
   // Whether jobs that end may be kept: not where the disk is short, nor while a node of the cluster

@@ -61,6 +61,14 @@ struct ConcurrencyKey {
   bool operator==(const ConcurrencyKey&) const = default;
 };
 
+// Which schedule put a job, and for which planned time of the wall clock.
+struct ScheduleOrigin {
+  std::string name;
+  Nanos planned = 0;  // Since the epoch.
+
+  bool operator==(const ScheduleOrigin&) const = default;
+};
+
 // The optional fields of a job. A job without any of them has no JobFields at all, and one with
 // some has few of them, so what is large is boxed. A number of 0 and an empty text mean: not set.
 struct JobFields {
@@ -80,10 +88,11 @@ struct JobFields {
   // Only of a job that was put, or first reserved, in a tube that keeps jobs which end.
   BoxedText put_by = {};     // The user, cut off as that of a note is.
   Nanos first_reserved = 0;  // Since the epoch.
+  Boxed<ScheduleOrigin> schedule = {};
 
   bool operator==(const JobFields&) const = default;
 };
-static_assert(sizeof(JobFields) == 96);
+static_assert(sizeof(JobFields) == 104);
 
 // Whether a field is set that tells what became of the job. Only directories and clusters in which
 // jobs that end may be kept can have them.

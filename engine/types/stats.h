@@ -55,6 +55,9 @@ struct JobStats {
     // Known only where the job was put, or first reserved, in a tube that keeps jobs which end.
     std::string put_by = {};
     Nanos first_reserved = 0;
+    // The schedule that put it, and the planned time of that: of the wall clock, since the epoch.
+    std::string schedule = {};
+    Nanos planned = 0;
   };
   Boxed<More> more = {};
   // Only of a job that has ended; its state is that before.
@@ -172,6 +175,20 @@ class CommandCounts {
 
  private:
   std::array<uint64_t, commands_count> counts_ = {};
+};
+
+// The schedules: how many there are, what they did since the start, and how many cannot put their
+// jobs now, because the puts are refused.
+struct ScheduleCounts {
+  uint64_t schedules = 0;
+  uint64_t refused = 0;
+  // As in ScheduleProgress.
+  uint64_t fired = 0;
+  uint64_t skipped = 0;
+  uint64_t missed = 0;
+  uint64_t refusals = 0;  // Each try counts.
+
+  bool operator==(const ScheduleCounts&) const = default;
 };
 
 // What ended a reservation.

@@ -11,6 +11,7 @@
 #include "engine/types/job_fields.h"
 #include "engine/types/job_row.h"
 #include "engine/types/note.h"
+#include "engine/types/schedule.h"
 
 // What an input changed. The engine describes the change, and the store writes it. Folding all
 // transitions from empty gives the engine's state.
@@ -127,11 +128,39 @@ struct EndedTrimmed {
   bool operator==(const EndedTrimmed&) const = default;
 };
 
-using Transition = std::variant<JobMoved, TubeStored, TubeEnded, TubePaused, PauseEnded,
-                                NextIdRaised, KeyStored, KeyFreed, SettingsStored, NoteStored,
-                                NotesRemoved, JobEnded, EndedGone, EndedTrimmed>;
+// A client has set a schedule. It replaces what was stored of the name. Core has the body. The
+// transition is promised.
+struct ScheduleStored {
+  Schedule schedule;
+  ScheduleProgress progress;
+
+  bool operator==(const ScheduleStored&) const = default;
+};
+// A planned time of the schedule has passed, or it was paused: what it is now. Where the schedule
+// puts a job, this comes before the JobMoved of that job, in the same input, and names the job as
+// the last one. So both are in one batch, and core knows by then that the body of the job is that
+// of the schedule. The transition is promised, as the put is.
+struct ScheduleChanged {
+  std::string name;
+  ScheduleProgress progress;
+
+  bool operator==(const ScheduleChanged&) const = default;
+};
+// The schedule is gone. The jobs that it has put stay. The transition is promised.
+struct ScheduleDeleted {
+  std::string name;
+
+  bool operator==(const ScheduleDeleted&) const = default;
+};
+
+using Transition =
+    std::variant<JobMoved, TubeStored, TubeEnded, TubePaused, PauseEnded, NextIdRaised, KeyStored,
+                 KeyFreed, SettingsStored, NoteStored, NotesRemoved, JobEnded, EndedGone,
+                 EndedTrimmed, ScheduleStored, ScheduleChanged, ScheduleDeleted>;
 
 // Whether a reply that depends on this transition must wait until the transition is on disk.
 bool is_promised(const Transition& transition);
+// Whether it changes a schedule, and no job.
+bool is_of_schedule(const Transition& transition);
 
 }  // namespace perennial

@@ -11,6 +11,7 @@
 #include "engine/types/command.h"
 #include "engine/types/reply.h"
 #include "engine/types/stats.h"
+#include "engine/types/transition.h"
 #include "engine/view/measured_times.h"
 
 namespace perennial::engine {
@@ -74,6 +75,17 @@ class EngineView {
   // How many jobs have ended since the start in tubes that keep such jobs, and were not kept:
   // Input::keeps_ended.
   uint64_t ended_not_kept() const;
+  // A schedule as it is, by how much its planned times are due later, and whether its put is being
+  // refused.
+  struct SeenSchedule {
+    const ScheduleStored* stored;
+    Nanos offset;
+    bool is_refused;
+  };
+  // None: there is no such schedule; or none behind this name, in the order of names.
+  std::optional<SeenSchedule> schedule(std::string_view name) const;
+  std::optional<SeenSchedule> next_schedule(std::string_view after) const;
+  ScheduleCounts schedule_counts() const;
   // What a job that has ended shows of itself, as job_statistics() does of others.
   JobStats ended_statistics(const EndedJob& ended, Nanos now) const;
   // Whether its numbers are wanted.

@@ -42,7 +42,11 @@ void Batch::add(const Transition& transition, std::string_view body) {
   std::visit(
       [this](const auto& effect) {
         using Effect = std::decay_t<decltype(effect)>;
-        if constexpr (is_one_of<Effect, KeyEffect>) {
+        if constexpr (std::is_same_v<Effect, ScheduleStored> ||
+                      std::is_same_v<Effect, ScheduleChanged> ||
+                      std::is_same_v<Effect, ScheduleDeleted>) {
+          CHECK(!"the store has no schedules yet, and nothing in the server sets one");
+        } else if constexpr (is_one_of<Effect, KeyEffect>) {
           add_key(effect.tube, effect.key, effect);
         } else if constexpr (is_one_of<Effect, NoteEffect>) {
           add_note(effect);

@@ -1,5 +1,6 @@
 #include "store/format/fields.h"
 
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -84,6 +85,9 @@ size_t count_bytes(const Fields& fields) {
 template <typename Fields>
 void add_all(const Fields& fields, std::string& out) {
   CHECK(problem(fields).empty());
+  if constexpr (std::is_same_v<Fields, JobFields>) {
+    CHECK(!fields.schedule);  // The store has no schedules yet, and nothing in the server sets one.
+  }
   for_each_field(fields, [&out](FieldTag tag, const auto&... parts) {
     add_part(static_cast<uint8_t>(tag), out);
     add_part(static_cast<uint16_t>((part_bytes(parts) + ...)), out);

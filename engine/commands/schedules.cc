@@ -1,0 +1,104 @@
+// What a client does with schedules. Where no calendar is given there are none, and the commands
+// are unknown.
+
+#include "engine/rules/schedules.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "engine/commands/commands.h"
+#include "engine/rules/jobs.h"
+
+namespace perennial::engine {
+namespace {
+
+// A period without an anchor begins now, unless the schedule has this period already.
+void set_anchor(const State& state, ScheduleWhen& when, const ScheduleEntry* old) {
+  auto* const every = std::get_if<ScheduleEvery>(&when);
+  if (every == nullptr || every->anchor) return;
+  const auto* const before =
+      old != nullptr ? std::get_if<ScheduleEvery>(&old->schedule().when) : nullptr;
+  const bool keeps = before != nullptr && before->period == every->period;
+  every->anchor = keeps ? before->anchor : state.turn.wall();
+}
+
+// The first planned time of a schedule, or of one that has new times. One that is due once is so
+// also if its time has passed: what becomes of it then is said by the rule for missed times.
+Planned first_planned(State& state, const ScheduleWhen& when) {
+  if (const auto* const at = std::get_if<ScheduleAt>(&when)) return {.at = at->time};
+  return next_planned(state, when, state.turn.wall());
+}
+
+Nanos offset_of(const State& state, const Schedule& schedule) {
+  if (schedule.jitter == 0) return 0;
+  return state.limits.calendar->offset(schedule.name, schedule.jitter);
+}
+
+}  // namespace
+
+void run(State& state, Conn& conn, const SetSchedule& set) {
+  if (state.limits.calendar == nullptr) {
+    return state.turn.answer(conn.id, Word::UnknownCommand);
+  }
+  const std::string& name = set.schedule.name;
+  if (!state.turn.accepts_puts() || !state.schedules.may_set(name)) {
+    return state.turn.answer(conn.id, Word::OutOfMemory);
+  }
+  const ScheduleEntry* const old = state.schedules.find(name);
+  ScheduleStored stored = {.schedule = set.schedule, .progress = {}};
+  ScheduleProgress& progress = stored.progress;
+  const ScheduleWhen& when = stored.schedule.when;
+  set_anchor(state, stored.schedule.when, old);
+  if (old != nullptr) progress = old->progress();
+  const bool was_paused = progress.is_paused;
+  progress.is_paused = set.is_paused.value_or(was_paused);
+  if (old == nullptr || old->schedule().when != when) {
+    plan(progress, first_planned(state, when));
+  } else if ((was_paused && !progress.is_paused) || progress.state == ScheduleState::NoZone) {
+    plan_anew(state, progress, when, offset_of(state, stored.schedule));
+  }
+  state.schedules.set(stored);
+  state.turn.emit(std::move(stored));
+  state.turn.answer(conn.id, Word::Set);
+}
+
+void run(State& state, Conn& conn, const DeleteSchedule& command) {
+  const ScheduleEntry* const entry = state.schedules.find(command.name);
+  if (entry == nullptr) return state.turn.answer(conn.id, Word::NotFound);
+  state.schedules.erase(*entry);
+  state.turn.emit(ScheduleDeleted{command.name});
+  state.turn.answer(conn.id, Word::Deleted);
+}
+
+void run(State& state, Conn& conn, const PauseSchedule& command) {
+  const ScheduleEntry* const entry = state.schedules.find(command.name);
+  if (entry == nullptr || state.limits.calendar == nullptr) {
+    return state.turn.answer(conn.id, Word::NotFound);
+  }
+  if (entry->progress().is_paused != command.is_paused) {
+    ScheduleProgress after = entry->progress();
+    after.is_paused = command.is_paused;
+    if (!after.is_paused) plan_anew(state, after, entry->schedule().when, entry->offset);
+    change(state, *entry, after);
+  }
+  state.turn.answer(conn.id, command.is_paused ? Word::Paused : Word::Set);
+}
+
+void run(State& state, Conn& conn, const RunSchedule& command) {
+  const ScheduleEntry* const entry = state.schedules.find(command.name);
+  if (entry == nullptr || state.limits.calendar == nullptr) {
+    return state.turn.answer(conn.id, Word::NotFound);
+  }
+  const Firing firing = fire(state, *entry, state.turn.wall(), entry->progress(), entry->made_up);
+  if (const auto* const id = std::get_if<JobId>(&firing)) {
+    state.turn.answer(conn.id, NumberReply{Word::Inserted, *id});
+  } else if (const auto* const duplicate = std::get_if<Duplicate>(&firing)) {
+    state.turn.answer(conn.id, *duplicate);
+  } else {
+    state.turn.answer(conn.id, word_of(std::get<PutRefusal>(firing)));
+  }
+}
+
+}  // namespace perennial::engine
