@@ -45,7 +45,9 @@ void plan_anew(State& state, ScheduleProgress& progress, const ScheduleWhen& whe
   if (progress.state == ScheduleState::Over) return;
   const Nanos wall = state.turn.wall();
   if (progress.planned && later(*progress.planned, offset) > wall) return;
-  plan(progress, next_planned(state, when, std::max(wall - offset, progress.last_planned)));
+  // Without a zone there is no next time, but the last one is known.
+  const Nanos passed = progress.planned.value_or(progress.last_planned);
+  plan(progress, next_planned(state, when, std::max(wall - offset, passed)));
 }
 
 void change(State& state, const ScheduleEntry& entry, const ScheduleProgress& progress,

@@ -23,8 +23,8 @@ constexpr size_t first_command = 9;
 
 }  // namespace
 
-InputGenerator::InputGenerator(uint64_t seed, Nanos start, Times times)
-    : random_(seed), times_(times), now_(start) {
+InputGenerator::InputGenerator(uint64_t seed, Nanos start, Times times, Schedules schedules)
+    : random_(seed), times_(times), now_(start), wall_(start) {
   for (uint32_t& weight : weights_) weight = chance(6) ? 0 : 1 + below(12);
   features_ = {.attempts = chance(2),
                .expire = chance(2),
@@ -33,6 +33,7 @@ InputGenerator::InputGenerator(uint64_t seed, Nanos start, Times times)
                .limits = chance(2),
                .concurrency = chance(2),
                .ended = chance(2)};
+  features_.schedules = schedules == Schedules::Yes && chance(2);
   weights_[opened] = 2;
   weights_[tick] = 6 + below(10);
   weights_[drain] = 0;
@@ -46,8 +47,11 @@ InputGenerator::InputGenerator(uint64_t seed, Nanos start, Times times)
 }
 
 engine::Input InputGenerator::next(const ModelEngine& model) {
+  const Nanos before = now_;
   pass_time(model);
+  pass_wall(now_ - before);
   engine::Input input{.now = now_,
+                      .wall = wall_,
                       .conn = 0,
                       .accepts_puts = !chance(40),
                       .keeps_ended = !chance(40),
@@ -59,6 +63,13 @@ engine::Input InputGenerator::next(const ModelEngine& model) {
     input.conn = ++last_conn_;
     input.event = engine::Opened{};
     return input;
+  }
+  if (features_.schedules && chance(8)) {
+    if (const std::optional<ConnId> conn = ready_conn(model)) {
+      input.conn = *conn;
+      input.event = some_schedule_event();
+      return input;
+    }
   }
   input.event = event(kind, model);
   if (std::holds_alternative<Command>(input.event)) {
@@ -356,6 +367,63 @@ engine::Event InputGenerator::some_ended_over(const ModelEngine& model) {
   return over;
 }
 
+ScheduleWhen InputGenerator::some_when() {
+  const std::string zone = chance(3) ? "Gone" : "UTC";
+  switch (below(6)) {
+    case 0:
+      return ScheduleEvery{nanos_per_second / 2 * 3};
+    case 1:
+      return ScheduleEvery{60 * nanos_per_second};
+    case 2:
+      return ScheduleEvery{10 * nanos_per_second, usual_start};
+    case 3:
+      return ScheduleCron{"minute", zone};
+    case 4:
+      return ScheduleCron{chance(3) ? "early" : "odd", zone};
+    default:
+      return ScheduleAt{wall_ + (below(200) - Nanos{100}) * nanos_per_second};
+  }
+}
+
+// Often the same times, so that a schedule goes on where it is. Many missed times are made up for
+// only where there are not so many that the model takes long.
+Schedule InputGenerator::some_schedule() {
+  Schedule schedule = {.name = chance(3)   ? "s"
+                               : chance(2) ? "t"
+                                           : "u",
+                       .tube = some_tube(),
+                       .when = some_when(),
+                       .put = some_put()};
+  if (schedule.put.options) schedule.put.options->tube.clear();
+  constexpr std::array<uint32_t, 4> missed = {0, 1, 2, 5};
+  schedule.missed_max = missed[below(missed.size())];
+  const auto* const every = std::get_if<ScheduleEvery>(&schedule.when);
+  const auto* const cron = std::get_if<ScheduleCron>(&schedule.when);
+  const bool is_rare = (every != nullptr && every->period >= 60 * nanos_per_second) ||
+                       (cron != nullptr && cron->expression == "minute");
+  if (is_rare && chance(2)) schedule.missed_max = schedule_missed_limit;
+  if (chance(2)) schedule.overlap = static_cast<ScheduleOverlap>(below(3));
+  if (chance(3)) schedule.jitter = (1 + below(90)) * nanos_per_second;
+  return schedule;
+}
+
+engine::Event InputGenerator::some_schedule_event() {
+  const std::string name = chance(3) ? "s" : chance(2) ? "t" : "u";
+  switch (below(8)) {
+    case 0:
+      return engine::DeleteSchedule{name};
+    case 1:
+      return engine::PauseSchedule{name, chance(2)};
+    case 2:
+      return engine::PauseSchedule{name, false};
+    case 3:
+      return engine::RunSchedule{name};
+    default:
+      return engine::SetSchedule{
+          some_schedule(), chance(6) ? std::optional<bool>(chance(2)) : std::optional<bool>()};
+  }
+}
+
 StateSet InputGenerator::some_states() {
   StateSet states;
   for (const JobState state :
@@ -437,6 +505,14 @@ uint32_t InputGenerator::some_seconds(uint32_t bound) {
 Nanos InputGenerator::some_time(uint32_t count, Nanos unit) {
   if (times_ == Times::Longest && chance(4)) return Nanos{duration_seconds_max} * nanos_per_second;
   return count * unit;
+}
+
+// Now and then somebody sets the clock, by up to an hour.
+void InputGenerator::pass_wall(Nanos time) {
+  wall_ += time;
+  if (!features_.schedules || !chance(25)) return;
+  const Nanos jump = Nanos{below(chance(4) ? 3600 : 60)} * nanos_per_second;
+  wall_ += chance(2) ? jump : -jump;
 }
 
 void InputGenerator::pass_time(const ModelEngine& model) {

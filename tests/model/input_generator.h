@@ -19,9 +19,12 @@ namespace perennial::model {
 class InputGenerator {
  public:
   enum class Times : uint8_t { Short, Longest };
+  // Whether there are schedules, if the seed has them, too.
+  enum class Schedules : uint8_t { No, Yes };
 
-  explicit InputGenerator(uint64_t seed) : InputGenerator(seed, usual_start, Times::Short) {}
-  InputGenerator(uint64_t seed, Nanos start, Times times);
+  explicit InputGenerator(uint64_t seed, Schedules schedules = Schedules::No)
+      : InputGenerator(seed, usual_start, Times::Short, schedules) {}
+  InputGenerator(uint64_t seed, Nanos start, Times times, Schedules schedules = Schedules::No);
 
   // Returns an input that Engine::apply() permits now: its connection is open and has no unanswered
   // command.
@@ -30,6 +33,7 @@ class InputGenerator {
   bool chance(uint32_t n) { return below(n) == 0; }
   uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
   Nanos now() const { return now_; }
+  Nanos wall() const { return wall_; }
 
  private:
   static constexpr size_t kind_count = 47;
@@ -57,6 +61,9 @@ class InputGenerator {
   engine::Event some_restore(const ModelEngine& model);
   engine::Event some_ended_over(const ModelEngine& model);
   engine::Event some_ended_asked();
+  ScheduleWhen some_when();
+  Schedule some_schedule();
+  engine::Event some_schedule_event();
   StateSet some_states();
   SetJob some_set_job(const ModelEngine& model);
   MoveTube some_move();
@@ -64,6 +71,7 @@ class InputGenerator {
   JobMatch some_match();
   std::vector<JobId> some_ids(const ModelEngine& model);
   void pass_time(const ModelEngine& model);
+  void pass_wall(Nanos time);
 
   // What the seed has switched on.
   struct Features {
@@ -74,6 +82,7 @@ class InputGenerator {
     bool limits = false;
     bool concurrency = false;
     bool ended = false;
+    bool schedules = false;
   };
 
   std::mt19937_64 random_;
@@ -81,6 +90,7 @@ class InputGenerator {
   Features features_;
   std::array<uint32_t, kind_count> weights_{};
   Nanos now_;
+  Nanos wall_;  // It goes on as `now_` does, and jumps where there are schedules.
   ConnId last_conn_ = 0;
 };
 

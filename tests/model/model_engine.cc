@@ -82,6 +82,60 @@ struct ModelEngine::Apply {
   void operator()(const engine::EndedAsked& asked) const {
     std::visit([this]<typename C>(const C& /*command*/) { ++n.commands_.of<C>(); }, asked.command);
   }
+  void operator()(const engine::SetSchedule& set) const {
+    const perennial::Schedule& wanted = set.schedule;
+    if (!n.accepts_puts_) return say(Word::OutOfMemory);
+    Schedule* const old = n.find_schedule(wanted.name);
+    Schedule now = {.stored = {.schedule = wanted, .progress = {}}};
+    ScheduleProgress& progress = now.stored.progress;
+    auto* const every = std::get_if<ScheduleEvery>(&now.stored.schedule.when);
+    if (every != nullptr && !every->anchor) {
+      every->anchor = n.wall_;
+      const auto* const before =
+          old != nullptr ? std::get_if<ScheduleEvery>(&old->stored.schedule.when) : nullptr;
+      if (before != nullptr && before->period == every->period) every->anchor = before->anchor;
+    }
+    if (old != nullptr) progress = old->stored.progress;
+    const bool was_paused = progress.is_paused;
+    if (set.is_paused) progress.is_paused = *set.is_paused;
+    const bool is_other = old == nullptr || old->stored.schedule.when != now.stored.schedule.when;
+    if (is_other) {
+      progress.planned.reset();
+      progress.state = ScheduleState::Active;
+      const auto* const at = std::get_if<ScheduleAt>(&wanted.when);
+      if (at != nullptr) {
+        progress.planned = at->time;
+      } else {
+        n.plan(progress, now.stored.schedule.when, n.wall_);
+      }
+    } else if ((was_paused && !progress.is_paused) || progress.state == ScheduleState::NoZone) {
+      n.plan_anew(progress, now.stored.schedule);
+    }
+    if (old != nullptr && old->stored.progress.planned == progress.planned) {
+      now.refused = old->refused;
+    }
+    n.schedules_[wanted.name] = now;
+    say(Word::Set);
+  }
+  void operator()(const engine::DeleteSchedule& command) const {
+    say(n.schedules_.erase(command.name) == 1 ? Word::Deleted : Word::NotFound);
+  }
+  void operator()(const engine::PauseSchedule& command) const {
+    Schedule* const schedule = n.find_schedule(command.name);
+    if (schedule == nullptr) return say(Word::NotFound);
+    ScheduleProgress progress = schedule->stored.progress;
+    if (progress.is_paused != command.is_paused) {
+      progress.is_paused = command.is_paused;
+      if (!command.is_paused) n.plan_anew(progress, schedule->stored.schedule);
+      n.set_progress(*schedule, progress, 0);
+    }
+    say(command.is_paused ? Word::Paused : Word::Set);
+  }
+  void operator()(const engine::RunSchedule& command) const {
+    Schedule* const schedule = n.find_schedule(command.name);
+    if (schedule == nullptr) return say(Word::NotFound);
+    say(n.fire(*schedule, n.wall_, schedule->stored.progress, schedule->made_up));
+  }
   void operator()(const Command& command) const { std::visit(*this, command); }
 
   std::string tube_for(const Put& put, const std::string& batch_tube) const {
@@ -99,7 +153,7 @@ struct ModelEngine::Apply {
       ++n.next_id_;
       return say(is_draining ? Word::Draining : Word::OutOfMemory);
     }
-    n.add_job(put, tube, id);
+    n.add_job(put, tube);
     say(NumberReply{Word::Inserted, job_id});
     n.serve(n.find_tube(tube)->id);
   }
@@ -129,7 +183,7 @@ struct ModelEngine::Apply {
         continue;
       }
       inserted->items.push_back({n.next_id_});
-      n.add_job(item, tube, id);
+      n.add_job(item, tube);
     }
     say(std::move(inserted));
     for (const Put& item : batch.items) {
@@ -644,12 +698,14 @@ struct ModelEngine::Apply {
   }
 };
 
-ModelEngine::ModelEngine() {
+ModelEngine::ModelEngine(std::shared_ptr<const Calendar> calendar)
+    : calendar_(std::move(calendar)) {
   tubes_.push_back({.id = 0, .name = "default"});
 }
 
 std::vector<engine::ConnReply> ModelEngine::apply(const engine::Input& input) {
   now_ = input.now;
+  wall_ = input.wall;
   accepts_puts_ = input.accepts_puts;
   keeps_ended_ = input.keeps_ended;
   user_ = input.user;
@@ -894,9 +950,8 @@ void ModelEngine::answer_no_job(ConnId conn, bool is_batch) {
   answer(conn, Word::TimedOut);
 }
 
-void ModelEngine::add_job(const Put& put, const std::string& name, ConnId conn) {
+void ModelEngine::add_job(const Put& put, const std::string& name, const ScheduleOrigin* origin) {
   Tube& tube = find_or_make_tube(name);
-  conns_.at(conn).producer = true;
   tube.stored = true;
   ++tube.total;
   ++total_jobs_;
@@ -920,6 +975,7 @@ void ModelEngine::add_job(const Put& put, const std::string& name, ConnId conn) 
   fields.backoff = options.backoff;
   fields.dead = options.dead;
   fields.concurrency = options.concurrency;
+  if (origin != nullptr) fields.schedule = *origin;
   if (keeps_ended_ && keeps_ended(settings_of(name))) fields.put_by = user_;
   const Nanos expire =
       options.expire.nanos > 0 ? options.expire.nanos : settings_of(name).expire.value_or(0);
@@ -973,7 +1029,9 @@ JobStats ModelEngine::stats_of(const Job& job) const {
       .restored = fields.restored,
       .put_at = row.created,
       .put_by = fields.put_by,
-      .first_reserved = fields.first_reserved};
+      .first_reserved = fields.first_reserved,
+      .schedule = fields.schedule ? fields.schedule->name : "",
+      .planned = fields.schedule ? fields.schedule->planned : 0};
   return {row.id,
           tube_of(job).name,
           row.state,
@@ -1032,6 +1090,13 @@ std::optional<Nanos> ModelEngine::next_deadline() const {
     consider(next_token_at(tube.name));
   }
   for (const auto& [id, conn] : conns_) consider(conn_deadline(conn));
+  for (const auto& [name, schedule] : schedules_) {
+    const bool may_be_found = schedule.stored.progress.state == ScheduleState::NoZone;
+    if (looks_for_zones_ && may_be_found) consider(now_);
+    const std::optional<Nanos> due = due_of(schedule);
+    if (!due) continue;
+    consider(schedule.retry_at > 0 ? schedule.retry_at : now_ + std::max<Nanos>(*due - wall_, 0));
+  }
   return next;
 }
 
@@ -1047,6 +1112,7 @@ void ModelEngine::tick() {
     if (due == nullptr) break;
     make_ready(*due);
   }
+  tick_schedules();
   tick_pauses();
   tick_rates();
   for (;;) {
@@ -1209,7 +1275,8 @@ bool ModelEngine::move_to_dead_tube(Job& job) {
                              .notes = fields.notes,
                              .restored = fields.restored,
                              .put_by = fields.put_by,
-                             .first_reserved = fields.first_reserved};
+                             .first_reserved = fields.first_reserved,
+                             .schedule = fields.schedule};
   job.row.delay_s = 0;
   if (job.row.state != JobState::Ready) now_is_ready(job);
   job.holder = 0;
@@ -1358,8 +1425,15 @@ StateCounts ModelEngine::count(const std::string* tube) {
   return counts;
 }
 
-void ModelEngine::reopen(JobId next_id, Nanos now) {
+void ModelEngine::reopen(JobId next_id, Nanos now, Nanos wall,
+                         std::shared_ptr<const Calendar> calendar) {
   now_ = now;
+  wall_ = wall;
+  accepts_puts_ = true;
+  calendar_ = std::move(calendar);
+  schedule_counts_ = {};
+  for (auto& [name, schedule] : schedules_) schedule = {.stored = schedule.stored};
+  looks_for_zones_ = true;
   // As in the inputs of the start, whatever the last one before it had: jobs may expire in it.
   keeps_ended_ = true;
   user_.clear();
@@ -1401,6 +1475,174 @@ void ModelEngine::reopen(JobId next_id, Nanos now) {
   }
   freed_slots_.clear();
   tick();
+}
+
+// ---- Schedules.
+
+ModelEngine::Schedule* ModelEngine::find_schedule(const std::string& name) {
+  const auto found = schedules_.find(name);
+  return found != schedules_.end() ? &found->second : nullptr;
+}
+
+Nanos ModelEngine::offset_of(const perennial::Schedule& schedule) const {
+  return schedule.jitter > 0 ? calendar_->offset(schedule.name, schedule.jitter) : 0;
+}
+
+std::optional<Nanos> ModelEngine::due_of(const Schedule& schedule) const {
+  const ScheduleProgress& progress = schedule.stored.progress;
+  if (progress.is_paused || !progress.planned) return std::nullopt;
+  return *progress.planned + offset_of(schedule.stored.schedule);
+}
+
+void ModelEngine::plan(ScheduleProgress& progress, const ScheduleWhen& when, Nanos after) const {
+  const Calendar::Next next = calendar_->next_after(when, after);
+  progress.planned = next.at;
+  progress.state = next.at ? ScheduleState::Active : ScheduleState::Over;
+  if (!next.zone_is_known) progress.state = ScheduleState::NoZone;
+}
+
+// The first time whose moment is still to come, and that was not there before.
+void ModelEngine::plan_anew(ScheduleProgress& progress, const perennial::Schedule& schedule) const {
+  const Nanos offset = offset_of(schedule);
+  if (progress.state == ScheduleState::NoZone) {
+    return plan(progress, schedule.when, std::max(wall_ - offset, progress.last_planned));
+  }
+  while (progress.planned && *progress.planned + offset <= wall_) {
+    plan(progress, schedule.when, *progress.planned);
+  }
+}
+
+void ModelEngine::set_progress(Schedule& schedule, const ScheduleProgress& progress,
+                               uint32_t made_up) {
+  if (schedule.stored.progress.planned != progress.planned) schedule.refused.reset();
+  schedule.stored.progress = progress;
+  schedule.retry_at = 0;
+  schedule.made_up = made_up;
+}
+
+Reply ModelEngine::fire(Schedule& schedule, Nanos planned, ScheduleProgress after,
+                        uint32_t made_up) {
+  const perennial::Schedule set = schedule.stored.schedule;
+  const auto last = jobs_.find(schedule.stored.progress.last_job);
+  const auto skip = [&](const Duplicate& instead) -> Reply {
+    ++after.skipped;
+    ++schedule_counts_.skipped;
+    set_progress(schedule, after, made_up);
+    return instead;
+  };
+  const bool is_there = last != jobs_.end();
+  if (is_there && set.overlap == ScheduleOverlap::Skip) {
+    return skip({last->first, last->second.row.state});
+  }
+  const bool replaces = is_there && set.overlap == ScheduleOverlap::Replace &&
+                        last->second.row.state != JobState::Reserved;
+  bool gets_key = false;
+  if (replaces && set.put.options && set.put.options->key) {
+    const auto found = keys_.find({set.tube, set.put.options->key->key});
+    const auto& fields = last->second.row.fields;
+    gets_key = found != keys_.end() && found->second.job == last->first && fields && fields->key &&
+               !fields->key->given_up && fields->key->key == set.put.options->key->key &&
+               tube_of(last->second).name == set.tube;
+  }
+  if (!gets_key) {
+    if (const auto duplicate = find_duplicate(set.tube, set.put)) return skip(*duplicate);
+  }
+  const bool is_draining_now = draining_ || is_draining(set.tube);
+  if (is_draining_now || !accepts_puts_) {
+    ++schedule_counts_.refusals;
+    return is_draining_now ? Word::Draining : Word::OutOfMemory;
+  }
+  find_or_make_tube(set.tube);
+  std::string left;
+  if (replaces) {
+    left = tube_of(last->second).name;
+    leaves(last->second);
+    end_key(last->second, true);
+    end(last->first, JobEnd::Deleted);
+  }
+  after.last_planned = planned;
+  after.last_fired = wall_;
+  after.last_job = next_id_;
+  ++after.fired;
+  ++schedule_counts_.fired;
+  set_progress(schedule, after, made_up);
+  const ScheduleOrigin origin = {set.name, planned};
+  add_job(set.put, set.tube, &origin);
+  serve(find_tube(set.tube)->id);
+  if (!left.empty()) end_if_unused(left);
+  return NumberReply{Word::Inserted, after.last_job};
+}
+
+// Walks over all planned times that have come.
+void ModelEngine::pass(Schedule& schedule) {
+  const perennial::Schedule& set = schedule.stored.schedule;
+  const Nanos offset = offset_of(set);
+  const bool is_period = std::holds_alternative<ScheduleEvery>(set.when);
+  ScheduleProgress after = schedule.stored.progress;
+  Nanos planned = *after.planned;
+  plan(after, set.when, planned);
+  if (after.state == ScheduleState::NoZone) return set_progress(schedule, after, 0);
+  const auto has_come = [&] { return after.planned && *after.planned + offset <= wall_; };
+  uint64_t passed = 0;
+  uint32_t made_up = 0;
+  if (has_come() && set.missed_max > 1 && schedule.made_up < set.missed_max - 1) {
+    made_up = schedule.made_up + 1;
+  } else {
+    for (; has_come(); ++passed) {
+      planned = *after.planned;
+      plan(after, set.when, planned);
+    }
+  }
+  const bool is_late = wall_ - planned - offset > schedule_grace;
+  const bool is_missed = set.missed_max == 0 && is_late && schedule.refused != planned;
+  uint64_t missed = passed + (is_missed ? 1 : 0);
+  if (!is_period) missed = std::min<uint64_t>(missed, 1);
+  after.missed += missed;
+  if (is_missed) {
+    set_progress(schedule, after, made_up);
+  } else if (std::holds_alternative<Word>(fire(schedule, planned, after, made_up))) {
+    schedule.retry_at = now_ + schedule_retry;
+    schedule.refused = planned;
+    return;
+  }
+  schedule_counts_.missed += missed;
+}
+
+void ModelEngine::tick_schedules() {
+  if (std::exchange(looks_for_zones_, false)) {
+    for (auto& [name, schedule] : schedules_) {
+      ScheduleProgress progress = schedule.stored.progress;
+      if (progress.state != ScheduleState::NoZone) continue;
+      plan_anew(progress, schedule.stored.schedule);
+      schedule.stored.progress = progress;
+    }
+  }
+  for (;;) {
+    Schedule* next = nullptr;
+    std::tuple<bool, Nanos> next_rank;
+    for (auto& [name, schedule] : schedules_) {
+      const std::optional<Nanos> due = due_of(schedule);
+      const bool is_retry = schedule.retry_at > 0;
+      if (!due || (is_retry ? schedule.retry_at > now_ : *due > wall_)) continue;
+      const auto rank = std::tuple(!is_retry, is_retry ? schedule.retry_at : *due);
+      if (next != nullptr && rank >= next_rank) continue;
+      next = &schedule;
+      next_rank = rank;
+    }
+    if (next == nullptr) return;
+    if (*due_of(*next) > wall_) {
+      next->retry_at = 0;
+    } else {
+      pass(*next);
+    }
+  }
+}
+
+const ScheduleCounts& ModelEngine::schedule_counts() {
+  schedule_counts_.schedules = schedules_.size();
+  schedule_counts_.refused = static_cast<uint64_t>(
+      std::ranges::count_if(schedules_, [](const auto& each) { return each.second.retry_at > 0; }));
+  return schedule_counts_;
 }
 
 // ---- Jobs that have ended.
@@ -1503,6 +1745,7 @@ engine::Image ModelEngine::image() const {
   }
   image.keys = keys_;
   image.settings = settings_;
+  for (const auto& [name, schedule] : schedules_) image.schedules.emplace(name, schedule.stored);
   return image;
 }
 

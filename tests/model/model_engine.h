@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/types/calendar.h"
 #include "engine/types/image.h"
 #include "engine/types/input.h"
 
@@ -18,13 +20,15 @@ namespace perennial::model {
 // easy to check by reading. It has no limits, and an input is never divided into several turns.
 class ModelEngine {
  public:
-  ModelEngine();
+  // Without a calendar there are no schedules.
+  explicit ModelEngine(std::shared_ptr<const Calendar> calendar = {});
 
   // Applies an input and returns its replies, in order.
   std::vector<engine::ConnReply> apply(const engine::Input& input);
   std::optional<Nanos> next_deadline() const;
   // Restarts: all connections close at once, and no id below `next_id` is given out later.
-  void reopen(JobId next_id, Nanos now);
+  void reopen(JobId next_id, Nanos now, Nanos wall = 0,
+              std::shared_ptr<const Calendar> calendar = {});
   // Returns the state that is kept on disk. id_limit is not set, because only the engine gives out
   // ids in blocks.
   engine::Image image() const;
@@ -37,6 +41,8 @@ class ModelEngine {
     std::map<uint64_t, EndedJob> jobs;
   };
   const std::map<std::string, Ended>& ended() const { return ended_; }
+
+  const ScheduleCounts& schedule_counts();
 
   const std::set<ConnId>& conns() const { return conn_ids_; }
   bool unanswered(ConnId conn) const { return conns_.at(conn).waiting; }
@@ -80,6 +86,12 @@ class ModelEngine {
     std::map<std::string, uint64_t> passes;
     uint64_t reached = 0;
   };
+  struct Schedule {
+    ScheduleStored stored;
+    Nanos retry_at = 0;  // Its put was refused; 0: it was not.
+    std::optional<Nanos> refused = {};
+    uint32_t made_up = 0;
+  };
   // What becomes of a job that comes back.
   enum class Outcome { Ready, Delayed, Dead, Expired };
   struct Apply;
@@ -111,7 +123,7 @@ class ModelEngine {
   JobReply job_reply(Word word, const Job& job, const JobFacts& with) const;
   // A ready job has come into the tube, or a pause has ended.
   void serve(TubeId tube);
-  void add_job(const Put& put, const std::string& tube, ConnId conn);
+  void add_job(const Put& put, const std::string& tube, const ScheduleOrigin* origin = nullptr);
   Nanos delay_of(const Job& job) const;
   Nanos ttr_of(const Job& job) const;
   static void set_delay(Job& job, Nanos delay);
@@ -153,6 +165,17 @@ class ModelEngine {
   void tick_keys();
   void tick_pauses();
   void tick_rates();
+  void tick_schedules();
+  Schedule* find_schedule(const std::string& name);
+  Nanos offset_of(const perennial::Schedule& schedule) const;
+  std::optional<Nanos> due_of(const Schedule& schedule) const;
+  // Changes the next time to the first one behind this one.
+  void plan(ScheduleProgress& progress, const ScheduleWhen& when, Nanos after) const;
+  void plan_anew(ScheduleProgress& progress, const perennial::Schedule& schedule) const;
+  void set_progress(Schedule& schedule, const ScheduleProgress& progress, uint32_t made_up);
+  // Returns what a put is answered. A word: it was refused.
+  Reply fire(Schedule& schedule, Nanos planned, ScheduleProgress after, uint32_t made_up);
+  void pass(Schedule& schedule);
   StateCounts count(const std::string* tube);
 
   std::map<JobId, Job> jobs_;
@@ -176,7 +199,12 @@ class ModelEngine {
   uint64_t total_jobs_ = 0;
   uint64_t total_conns_ = 0;
   uint64_t damaged_ = 0;
+  std::shared_ptr<const Calendar> calendar_;
+  std::map<std::string, Schedule> schedules_;
+  bool looks_for_zones_ = false;  // Until the first Tick after a start.
+  ScheduleCounts schedule_counts_;
   Nanos now_ = 0;
+  Nanos wall_ = 0;
   bool accepts_puts_ = true;
   bool keeps_ended_ = true;
   std::string user_;
