@@ -117,7 +117,7 @@ Status Engine::restore_ended(const std::string& tube, const EndedSpan& span) {
 
 // It fires nothing before the first Tick, which brings the wall clock.
 Status Engine::restore_schedule(const ScheduleStored& stored) {
-  const std::string& name = stored.schedule.name;
+  const std::string& name = stored.schedule->name;
   const std::string what = "schedule " + name;
   if (state_->schedules.find(name) != nullptr) return corrupt("two records of " + what);
   const ScheduleProgress& progress = stored.progress;

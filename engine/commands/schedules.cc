@@ -49,15 +49,15 @@ void run(State& state, Conn& conn, const SetSchedule& set) {
   const ScheduleEntry* const old = state.schedules.find(name);
   ScheduleStored stored = {.schedule = set.schedule, .progress = {}};
   ScheduleProgress& progress = stored.progress;
-  const ScheduleWhen& when = stored.schedule.when;
-  set_anchor(state, stored.schedule.when, old);
+  const ScheduleWhen& when = stored.schedule->when;
+  set_anchor(state, stored.schedule->when, old);
   if (old != nullptr) progress = old->progress();
   const bool was_paused = progress.is_paused;
   progress.is_paused = set.is_paused.value_or(was_paused);
   if (old == nullptr || old->schedule().when != when) {
     plan(progress, first_planned(state, when));
   } else if ((was_paused && !progress.is_paused) || progress.state == ScheduleState::NoZone) {
-    plan_anew(state, progress, when, offset_of(state, stored.schedule));
+    plan_anew(state, progress, when, offset_of(state, *stored.schedule));
   }
   state.schedules.set(stored);
   state.turn.emit(std::move(stored));

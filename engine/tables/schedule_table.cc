@@ -28,7 +28,7 @@ ScheduleTable::ByName::iterator ScheduleTable::own(const ScheduleEntry& entry) {
 }
 
 void ScheduleTable::set(const ScheduleStored& stored) {
-  const auto [place, is_new] = by_name_.try_emplace(stored.schedule.name);
+  const auto [place, is_new] = by_name_.try_emplace(stored.schedule->name);
   ScheduleEntry& entry = place->second;
   if (!is_new) {
     leave(place);
@@ -36,10 +36,10 @@ void ScheduleTable::set(const ScheduleStored& stored) {
   }
   const bool has_same_time = !is_new && entry.progress().planned == stored.progress.planned;
   entry.stored = stored;
-  const Nanos jitter = stored.schedule.jitter;
+  const Nanos jitter = stored.schedule->jitter;
   const Calendar* const calendar = limits_.calendar.get();
   entry.offset =
-      jitter > 0 && calendar != nullptr ? calendar->offset(stored.schedule.name, jitter) : 0;
+      jitter > 0 && calendar != nullptr ? calendar->offset(stored.schedule->name, jitter) : 0;
   entry.retry_at = 0;
   if (!has_same_time) entry.refused.reset();
   entry.made_up = 0;

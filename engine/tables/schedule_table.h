@@ -27,7 +27,7 @@ struct ScheduleEntry {
   // How many of the planned times that were missed it has made up for without a break.
   uint32_t made_up = 0;
 
-  const Schedule& schedule() const { return stored.schedule; }
+  const Schedule& schedule() const { return *stored.schedule; }
   const ScheduleProgress& progress() const { return stored.progress; }
   // When its next planned time is due, by the wall clock. None: it is paused, or there is no time.
   std::optional<Nanos> due() const;

@@ -70,7 +70,7 @@ struct Fold {
     set_span(trimmed.tube, trimmed.span);
   }
   void operator()(const ScheduleStored& stored) const {
-    image.schedules[stored.schedule.name] = stored;
+    image.schedules[stored.schedule->name] = stored;
   }
   void operator()(const ScheduleChanged& changed) const {
     ScheduleProgress& progress = image.schedules.at(changed.name).progress;

@@ -131,8 +131,8 @@ struct EndedTrimmed {
 // A client has set a schedule. It replaces what was stored of the name. Core has the body. The
 // transition is promised.
 struct ScheduleStored {
-  Schedule schedule;
-  ScheduleProgress progress;
+  Boxed<Schedule> schedule;  // Always there. It is larger than what other transitions have.
+  ScheduleProgress progress = {};
 
   bool operator==(const ScheduleStored&) const = default;
 };

@@ -567,7 +567,7 @@ TEST_F(Schedules, AreAtMostSoMany) {
   std::vector<std::string> names;
   for (auto seen = engine_->view().next_schedule(""); seen;
        seen = engine_->view().next_schedule(names.back())) {
-    names.push_back(seen->stored->schedule.name);
+    names.push_back(seen->stored->schedule->name);
   }
   EXPECT_THAT(names, ElementsAre("b", "c", "d"));
 }
@@ -672,7 +672,7 @@ TEST_F(Schedules, ThatContradictThemselvesAreNotRestored) {
   EXPECT_TRUE(engine.restore_schedule(stored).ok());
   EXPECT_EQ(engine.restore_schedule(stored).code(), StatusCode::Corruption);
   ScheduleStored other = stored;
-  other.schedule.name = "o";
+  other.schedule->name = "o";
   other.progress.planned.reset();
   EXPECT_EQ(engine.restore_schedule(other).code(), StatusCode::Corruption);
   other.progress = stored.progress;

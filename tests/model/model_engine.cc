@@ -88,17 +88,17 @@ struct ModelEngine::Apply {
     Schedule* const old = n.find_schedule(wanted.name);
     Schedule now = {.stored = {.schedule = wanted, .progress = {}}};
     ScheduleProgress& progress = now.stored.progress;
-    auto* const every = std::get_if<ScheduleEvery>(&now.stored.schedule.when);
+    auto* const every = std::get_if<ScheduleEvery>(&now.stored.schedule->when);
     if (every != nullptr && !every->anchor) {
       every->anchor = n.wall_;
       const auto* const before =
-          old != nullptr ? std::get_if<ScheduleEvery>(&old->stored.schedule.when) : nullptr;
+          old != nullptr ? std::get_if<ScheduleEvery>(&old->stored.schedule->when) : nullptr;
       if (before != nullptr && before->period == every->period) every->anchor = before->anchor;
     }
     if (old != nullptr) progress = old->stored.progress;
     const bool was_paused = progress.is_paused;
     if (set.is_paused) progress.is_paused = *set.is_paused;
-    const bool is_other = old == nullptr || old->stored.schedule.when != now.stored.schedule.when;
+    const bool is_other = old == nullptr || old->stored.schedule->when != now.stored.schedule->when;
     if (is_other) {
       progress.planned.reset();
       progress.state = ScheduleState::Active;
@@ -106,10 +106,10 @@ struct ModelEngine::Apply {
       if (at != nullptr) {
         progress.planned = at->time;
       } else {
-        n.plan(progress, now.stored.schedule.when, n.wall_);
+        n.plan(progress, now.stored.schedule->when, n.wall_);
       }
     } else if ((was_paused && !progress.is_paused) || progress.state == ScheduleState::NoZone) {
-      n.plan_anew(progress, now.stored.schedule);
+      n.plan_anew(progress, *now.stored.schedule);
     }
     if (old != nullptr && old->stored.progress.planned == progress.planned) {
       now.refused = old->refused;
@@ -126,7 +126,7 @@ struct ModelEngine::Apply {
     ScheduleProgress progress = schedule->stored.progress;
     if (progress.is_paused != command.is_paused) {
       progress.is_paused = command.is_paused;
-      if (!command.is_paused) n.plan_anew(progress, schedule->stored.schedule);
+      if (!command.is_paused) n.plan_anew(progress, *schedule->stored.schedule);
       n.set_progress(*schedule, progress, 0);
     }
     say(command.is_paused ? Word::Paused : Word::Set);
@@ -1491,7 +1491,7 @@ Nanos ModelEngine::offset_of(const perennial::Schedule& schedule) const {
 std::optional<Nanos> ModelEngine::due_of(const Schedule& schedule) const {
   const ScheduleProgress& progress = schedule.stored.progress;
   if (progress.is_paused || !progress.planned) return std::nullopt;
-  return *progress.planned + offset_of(schedule.stored.schedule);
+  return *progress.planned + offset_of(*schedule.stored.schedule);
 }
 
 void ModelEngine::plan(ScheduleProgress& progress, const ScheduleWhen& when, Nanos after) const {
@@ -1522,7 +1522,7 @@ void ModelEngine::set_progress(Schedule& schedule, const ScheduleProgress& progr
 
 Reply ModelEngine::fire(Schedule& schedule, Nanos planned, ScheduleProgress after,
                         uint32_t made_up) {
-  const perennial::Schedule set = schedule.stored.schedule;
+  const perennial::Schedule set = *schedule.stored.schedule;
   const auto last = jobs_.find(schedule.stored.progress.last_job);
   const auto skip = [&](const Duplicate& instead) -> Reply {
     ++after.skipped;
@@ -1575,7 +1575,7 @@ Reply ModelEngine::fire(Schedule& schedule, Nanos planned, ScheduleProgress afte
 
 // Walks over all planned times that have come.
 void ModelEngine::pass(Schedule& schedule) {
-  const perennial::Schedule& set = schedule.stored.schedule;
+  const perennial::Schedule& set = *schedule.stored.schedule;
   const Nanos offset = offset_of(set);
   const bool is_period = std::holds_alternative<ScheduleEvery>(set.when);
   ScheduleProgress after = schedule.stored.progress;
@@ -1613,7 +1613,7 @@ void ModelEngine::tick_schedules() {
     for (auto& [name, schedule] : schedules_) {
       ScheduleProgress progress = schedule.stored.progress;
       if (progress.state != ScheduleState::NoZone) continue;
-      plan_anew(progress, schedule.stored.schedule);
+      plan_anew(progress, *schedule.stored.schedule);
       schedule.stored.progress = progress;
     }
   }

@@ -60,8 +60,8 @@ std::string show(const std::map<std::string, ScheduleStored>& schedules) {
     text += fmt::format(
         "{}: when {} jitter {} missed_max {} overlap {}; planned {} last {} {} job {} fired {} "
         "skipped {} missed {} state {} paused {}\n",
-        name, stored.schedule.when.index(), stored.schedule.jitter, stored.schedule.missed_max,
-        static_cast<int>(stored.schedule.overlap), progress.planned.value_or(0),
+        name, stored.schedule->when.index(), stored.schedule->jitter, stored.schedule->missed_max,
+        static_cast<int>(stored.schedule->overlap), progress.planned.value_or(0),
         progress.last_planned, progress.last_fired, progress.last_job, progress.fired,
         progress.skipped, progress.missed, static_cast<int>(progress.state), progress.is_paused);
   }
@@ -75,9 +75,9 @@ class ScheduleLedger {
   // `is_run`: a client has asked for a job beside the planned times.
   void read(const Transition& transition, const Calendar& calendar, bool is_run) {
     if (const auto* const stored = std::get_if<ScheduleStored>(&transition)) {
-      Known& known = schedules_[stored->schedule.name];
-      if (known.when != stored->schedule.when) known = {.when = stored->schedule.when};
-      known.is_whole = stored->schedule.missed_max == schedule_missed_limit;
+      Known& known = schedules_[stored->schedule->name];
+      if (known.when != stored->schedule->when) known = {.when = stored->schedule->when};
+      known.is_whole = stored->schedule->missed_max == schedule_missed_limit;
       known.next.reset();
     } else if (const auto* const deleted = std::get_if<ScheduleDeleted>(&transition)) {
       schedules_.erase(deleted->name);
