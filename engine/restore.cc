@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <variant>
 
 #include "engine/engine.h"
 #include "engine/operations/operations.h"
@@ -120,6 +121,9 @@ Status Engine::restore_schedule(const ScheduleStored& stored) {
   const std::string& name = stored.schedule->name;
   const std::string what = "schedule " + name;
   if (state_->schedules.find(name) != nullptr) return corrupt("two records of " + what);
+  if (const auto* const every = std::get_if<ScheduleEvery>(&stored.schedule->when)) {
+    if (every->period < 1 || !every->anchor) return corrupt(what + " has no period");
+  }
   const ScheduleProgress& progress = stored.progress;
   const bool is_active = progress.state == ScheduleState::Active;
   if (progress.planned.has_value() != is_active) {
@@ -138,7 +142,8 @@ Status Engine::finish_restore(JobId next_id, Nanos now, Output& out) {
                    std::to_string(least - 1) + " is there");
   }
   if (Status keys = check_restored_keys(state); !keys.ok()) return keys;
-  const bool is_new = next_id == 1 && state.tubes.settings().by_name().empty();
+  const bool is_new =
+      next_id == 1 && state.tubes.settings().by_name().empty() && state.schedules.size() == 0;
   state.turn.begin({.now = is_new ? state.turn.now() : now, .event = Tick()}, out);
   state.jobs.finish_restore(next_id);
   state.tubes.finish_restore(is_new);

@@ -14,6 +14,7 @@ std::optional<Nanos> next_schedule(const State& state) {
   if (!state.without_zone.empty()) return state.turn.now();
   std::optional<Nanos> soonest;
   if (const ScheduleEntry* const first = state.schedules.first_due()) {
+    if (state.turn.wall() == 0) return state.turn.now();  // A start: no input has come yet.
     soonest = later(state.turn.now(), std::max<Nanos>(*first->due() - state.turn.wall(), 0));
   }
   if (const ScheduleEntry* const retry = state.schedules.first_retry()) {

@@ -50,7 +50,8 @@ class Turn {
 
   // The time of this input, or of the last one.
   Nanos now() const { return now_; }
-  // What the wall clock shows in this input, or showed in the last one. Only schedules read it.
+  // What the wall clock shows in this input, or showed in the last one. Only schedules read it. 0:
+  // it is not known yet.
   Nanos wall() const { return wall_; }
   // Whether disk and memory have space for another job.
   bool accepts_puts() const { return accepts_puts_; }

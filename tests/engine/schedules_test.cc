@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -665,6 +666,59 @@ TEST_F(Schedules, OfOneTimeFireByNameAndGoOnInLaterTurns) {
   EXPECT_EQ(progress("c").fired, 1u);
 }
 
+// The times that have passed while the server was down are not made up for a second later, but at
+// once.
+TEST_F(Schedules, AreLookedAtBehindAStart) {
+  set(every(10 * second));
+  restart();
+  EXPECT_EQ(engine_->next_deadline(), now_);
+  apply(Tick{});
+  EXPECT_EQ(engine_->next_deadline(), now_ + 10 * second);
+}
+
+// What a turn may cost decides when a job is put, and not which.
+TEST_F(Schedules, FireTheSameInShortTurns) {
+  const auto run = [this](uint32_t seed, uint32_t transitions_max, uint64_t cost_max) {
+    transitions_max_ = transitions_max;
+    cost_max_ = cost_max;
+    engine_ = std::make_unique<Engine>(limits());
+    folded_ = {};
+    accepts_ = true;
+    now_ = wall_ = start;
+    open();
+    // What is left for later turns.
+    const auto finish = [this] {
+      while (engine_->next_deadline().value_or(last_time) <= now_) apply(Tick{});
+    };
+    std::mt19937 random(seed);
+    const auto below = [&random](uint32_t bound) { return static_cast<Nanos>(random() % bound); };
+    for (int i = 0; i < 150; ++i) {
+      const std::string name(1, static_cast<char>('a' + below(3)));
+      Schedule schedule = below(2) == 0 ? cron("odd") : every((1 + below(20)) * second);
+      schedule.name = name;
+      schedule.missed_max = static_cast<uint32_t>(below(6));
+      schedule.overlap = static_cast<ScheduleOverlap>(below(3));
+      schedule.jitter = below(9) * second;
+      const Nanos kind = below(10);
+      if (kind < 2) set(schedule);
+      if (kind == 2) apply(PauseSchedule{name, below(2) == 0});
+      if (kind == 3) wall_ += (below(400) - 200) * second;
+      if (kind == 4) accepts_ = !accepts_;
+      if (kind == 5) apply(Command{FlushTube{.tube = "t"}});
+      finish();
+      pass(below(40) * second);
+      finish();
+    }
+    return std::pair(planned(), folded_.schedules);
+  };
+  for (uint32_t seed = 1; seed <= 30; ++seed) {
+    const auto usual = run(seed, 10'000, 500'000);
+    EXPECT_FALSE(usual.first.empty());
+    EXPECT_EQ(run(seed, 1, 500'000), usual) << seed;
+    EXPECT_EQ(run(seed, 10'000, 1), usual) << seed;
+  }
+}
+
 TEST_F(Schedules, ThatContradictThemselvesAreNotRestored) {
   set(every(10 * second));
   const ScheduleStored stored = folded_.schedules.at("s");
@@ -675,7 +729,10 @@ TEST_F(Schedules, ThatContradictThemselvesAreNotRestored) {
   other.schedule->name = "o";
   other.progress.planned.reset();
   EXPECT_EQ(engine.restore_schedule(other).code(), StatusCode::Corruption);
-  other.progress = stored.progress;
+  other = stored;
+  other.schedule->name = "o";
+  other.schedule->when = ScheduleEvery{second};
+  EXPECT_EQ(engine.restore_schedule(other).code(), StatusCode::Corruption) << "it has no anchor";
   other.progress.state = ScheduleState::Over;
   EXPECT_EQ(engine.restore_schedule(other).code(), StatusCode::Corruption);
 }

@@ -34,7 +34,8 @@ Result<engine::Image> ModelDisk::check_and_read() const {
                       .pauses = durable_.pauses,
                       .keys = durable_.keys,
                       .settings = durable_.settings,
-                      .ended = durable_.spans};
+                      .ended = durable_.spans,
+                      .schedules = {}};
   for (const auto& family : durable_.families) {
     for (const auto& [id, row] : family) {
       if (!image.jobs.emplace(id, row).second) return damaged(fmt::format("job {} twice", id));
