@@ -88,7 +88,7 @@ BEGIN {
   lib["store/etcd"] = "fmt grpc grpcpp"
   lib["migrations"] = "rocksdb xxhash.h fmt"
   lib["cmd/common"] = "fmt absl openssl"
-  lib["cmd/common/calendar"] = "fmt absl"
+  lib["cmd/common/calendar"] = "fmt absl xxhash.h"
   lib["cmd/common/tls"] = "fmt openssl"
   lib["cmd/common/peer"] = "fmt curl"
   lib["cmd/common/tool"] = "fmt CLI nlohmann yaml-cpp"
