@@ -180,7 +180,8 @@ class Node {
   // database holds may be later.
   void set_time(Nanos time) { time_.set(time, won_->epoch, executor_.now()); }
   // An operator asks this leader at its own door to hand over to the standby that comes first. It
-  // does what it does with a request in etcd.
+  // does what it does with a request in etcd, a moment later, so that the operator is answered
+  // before connections end.
   void ask_handover();
   // The process that leads in this epoch has ended, although its lease has not.
   void leader_has_ended(uint64_t epoch) { election_.leader_has_ended(epoch); }
@@ -232,6 +233,7 @@ class Node {
   void compare_settings();
   void handle_handover(const etcd::Found& handover);
   void consider_handover(const HandoverRecord& asked);
+  void hand_over_as_asked();
   void handle_resignation();
   void handle_repair(const etcd::Found& repairs);
   bool has_copy_elsewhere(const etcd::Found& repairs) const;

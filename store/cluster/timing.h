@@ -38,5 +38,7 @@ static_assert(next_delay + space_delay < reread_interval);
 // disk space. Otherwise the lead would go round where all disks are nearly full and each has space
 // for a moment.
 inline constexpr Nanos space_handover_interval = 180 * nanos_per_second;
+// Until a leader that is asked at its own port hands over: who has asked is answered by then.
+inline constexpr Nanos handover_delay = nanos_per_second / 2;
 
 }  // namespace perennial::store::cluster

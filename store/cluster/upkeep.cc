@@ -232,6 +232,10 @@ void Node::consider_handover(const HandoverRecord& asked) {
 
 // Whoever asks in etcd has looked before whether another node may lead.
 void Node::ask_handover() {
+  after(handover_delay, &Node::hand_over_as_asked);
+}
+
+void Node::hand_over_as_asked() {
   if (role_ != Role::Leader) return;
   if (!successor(false)) return events_.declined("no standby that may lead is up to date");
   consider_handover({.epoch = won_->epoch, .to = {}});

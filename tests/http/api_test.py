@@ -99,7 +99,7 @@ class Api(Described):
         held = self.call("/leases?tube=work&limit=1")[1]["leases"][0]
         job = self.call(f"/jobs/{held['job']}")[1]
         self.assertEqual(job["leased_by"], {"lease": held["id"], "address": held["address"], "user": None})
-        self.assertEqual(self.call(f"/leases/{held['id']}", "DELETE")[1], {"ended": True, "dead": False})
+        self.assertEqual(self.call(f"/leases/{held['id']}", "DELETE")[1], {"ended": True, "dead": False, "state": "ready"})
         self.assertEqual(self.call(f"/leases/{held['id']}", "DELETE")[0], 404)
         self.assertEqual(self.call(lease, "DELETE")[0], 409)
         self.assertEqual(self.call(self.lease(), "DELETE")[1], {"deleted": True})
