@@ -504,9 +504,8 @@ TEST_F(LeasesTest, AreListedInPages) {
   const std::string job = leases[3]["job"];
   EXPECT_EQ(finish(late).status, 200U);
   EXPECT_THAT(get_from("/api/v1/leases").body, Not(HasSubstr("\"job\":\"" + job + "\"")));
-  for (const json& each : get_from("/api/v1/leases?tube=scan").json()["leases"]) {
-    EXPECT_EQ(each["tube"], "scan");
-  }
+  const json of_scan = get_from("/api/v1/leases?tube=scan").json();
+  for (const json& each : of_scan["leases"]) EXPECT_EQ(each["tube"], "scan");
   EXPECT_EQ(get_from("/api/v1/leases?limit=0").status, 400U);
 }
 
