@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,7 @@ struct Client {
   wire::ReplyParser answers;
   size_t commands = 0;
   size_t replies = 0;
+  uint64_t rows_left = 0;  // Of a batch that is being answered.
   bool is_foreign = false;
 
   void count_commands(std::string_view bytes) {
@@ -69,7 +71,19 @@ struct Client {
       const wire::ReplyStep step = answers.feed({bytes.data(), bytes.size()});
       CHECK(step.status.ok());
       bytes.remove_prefix(step.consumed);
-      replies += step.reply.has_value();
+      if (step.reply) count(*step.reply);
+    }
+  }
+  // The answer to a batch has a line for each of its jobs behind the first one.
+  void count(const wire::ClientReply& reply) {
+    if (rows_left > 0) {
+      --rows_left;
+      return;
+    }
+    ++replies;
+    if (reply.is(Word::ReservedBatch)) rows_left = reply.number;
+    if (reply.is(Word::InsertedBatch)) {
+      rows_left = std::accumulate(reply.numbers.begin(), reply.numbers.end(), uint64_t{0});
     }
   }
 };
