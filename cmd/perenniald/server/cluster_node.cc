@@ -113,8 +113,7 @@ std::string ClusterNode::ask_handover() {
   if (runner_ == nullptr) return "This server is part of no cluster.";
   if (!has_successor()) {
     return "No standby that may lead is up to date, or takeovers are paused, so nobody would "
-           "serve: "
-           "see `perennial cluster status`.";
+           "serve: see `perennial cluster status`.";
   }
   runner_->ask_handover();
   return {};

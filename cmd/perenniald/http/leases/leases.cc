@@ -23,6 +23,7 @@ std::vector<uint64_t> Leases::add(std::unique_ptr<Reservation> reservation,
         .reservation = reservation->id(), .job = job, .began_at = hooks_.now(), .ends_at = 0};
     lease.ends_at = end_of(lease).value_or(hooks_.now());
     ends_.emplace(lease.ends_at, next_);
+    by_job_[job] = next_;
     leases_.emplace(next_, lease);
     reservation->leases.push_back(next_++);
   }
@@ -38,12 +39,11 @@ const Leases::Lease* Leases::find(uint64_t lease) const {
 }
 
 std::optional<uint64_t> Leases::lease_of(ConnId holder, JobId job) const {
-  const auto found = reservations_.find(holder);
-  if (found == reservations_.end()) return std::nullopt;
-  for (const uint64_t lease : found->second->leases) {
-    if (leases_.at(lease).job == job) return lease;
+  const auto found = by_job_.find(job);
+  if (found == by_job_.end() || leases_.at(found->second).reservation != holder) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return found->second;
 }
 
 void Leases::give_back(ConnId reservation) {
@@ -98,6 +98,8 @@ void Leases::end(uint64_t lease) {
   if (found == leases_.end()) return;
   Reservation& reservation = *reservations_.at(found->second.reservation);
   ends_.erase({found->second.ends_at, lease});
+  const auto newest = by_job_.find(found->second.job);
+  if (newest != by_job_.end() && newest->second == lease) by_job_.erase(newest);
   leases_.erase(found);
   std::erase(reservation.leases, lease);
   places_.give_back(reservation.user, 1);

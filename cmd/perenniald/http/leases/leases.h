@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -75,10 +76,6 @@ class Leases {
   const Reservation& reservation_of(const Lease& lease) const {
     return *reservations_.at(lease.reservation);
   }
-  // Whether its job is still held by it.
-  bool is_held(const Lease& lease) const {
-    return hooks_.engine().holds(lease.reservation, lease.job);
-  }
   // Sends a command for the job of a lease, which it must name.
   void call(uint64_t lease, const Command& command, std::string_view body, LeaseCall& call);
   // The call is about to go.
@@ -114,7 +111,8 @@ class Leases {
   uint64_t next_ = 1;
   std::map<ConnId, std::unique_ptr<Reservation>> reservations_;
   ByNumber leases_;
-  std::set<std::pair<Nanos, uint64_t>> ends_;  // Of all leases.
+  std::set<std::pair<Nanos, uint64_t>> ends_;   // Of all leases.
+  std::unordered_map<JobId, uint64_t> by_job_;  // The newest lease of each job.
   // Those without a lease, or whose client the server has ended. They go later: the news comes in
   // the midst of a call of their client.
   std::vector<ConnId> ended_;
