@@ -12,9 +12,9 @@ namespace perennial::store {
 namespace {
 
 // The families that tombstones are removed from. Meta is too small to be among them.
-constexpr std::array<Family, 9> compacted_families = {
-    Family::Ready, Family::Reserved, Family::Delayed, Family::Buried,    Family::Bodies,
-    Family::Keys,  Family::Notes,    Family::Ended,   Family::EndedOrder};
+constexpr std::array<Family, 10> compacted_families = {
+    Family::Ready, Family::Reserved, Family::Delayed, Family::Buried,     Family::Bodies,
+    Family::Keys,  Family::Notes,    Family::Ended,   Family::EndedOrder, Family::Schedules};
 
 // Whether more entries on disk are deleted than live. While space is scarce a sixteenth is enough.
 // The limit is not on the tombstones in tables: those may still be in a memtable, and a few of them

@@ -209,6 +209,9 @@ Status check_found(const Database& db, Family family, uint64_t found) {
 
 Status load_rows(const Database& db, const LoadSink& sink, Loaded& loaded) {
   if (Status meta = load_meta(db, sink, loaded); !meta.ok()) return meta;
+  if (Status schedules = load_schedules(db, sink.schedule, loaded.schedules); !schedules.ok()) {
+    return schedules;
+  }
   if (Status jobs = load_jobs(db, sink, loaded); !jobs.ok()) return jobs;
   return load_keys(db, sink.key, loaded.keys);
 }
@@ -279,10 +282,10 @@ Status Store::load(const LoadSink& sink) {
   impl_->inform(
       "store.load",
       fmt::format("ready={} reserved={} delayed={} buried={} tubes={} pauses={} settings={} "
-                  "keys={} ended_tubes={} took_ms={}",
+                  "keys={} ended_tubes={} schedules={} took_ms={}",
                   count(JobState::Ready), count(JobState::Reserved), count(JobState::Delayed),
                   count(JobState::Buried), loaded.tubes.size(), loaded.pauses.size(),
-                  loaded.settings, loaded.keys, loaded.ended_tubes,
+                  loaded.settings, loaded.keys, loaded.ended_tubes, loaded.schedules,
                   (impl_->options.steady_clock() - begun) / nanos_per_ms));
   // The directory is sound without a forced start, so what an earlier one kept is not needed.
   if (impl_->options.recover != Recover::Strict) return {};

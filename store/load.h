@@ -24,6 +24,7 @@ struct Loaded {
   std::array<uint64_t, job_states.size()> jobs = {};  // By state.
   uint64_t settings = 0;
   uint64_t keys = 0;
+  uint64_t schedules = 0;
   uint64_t ended_tubes = 0;  // Tubes with jobs that have ended. Those jobs are not read.
 };
 
@@ -41,5 +42,11 @@ Status check_found(const Database& db, Family family, uint64_t found);
 // Passes only the keys.
 Status load_keys(const Database& db, const std::function<Status(const KeyStored&)>& take,
                  uint64_t& count);
+// Passes only the schedules. Corruption: one of the two rows of a schedule is missing. A database
+// of an earlier format has none.
+Status load_schedules(
+    const Database& db,
+    const std::function<Status(const ScheduleStored&, std::string_view body)>& take,
+    uint64_t& count);
 
 }  // namespace perennial::store

@@ -53,6 +53,9 @@ struct LoadSink {
   std::function<Status(const KeyStored&)> key;
   // Where the ended jobs of a tube are. It may be empty: not everybody wants to know.
   std::function<Status(const std::string& tube, const EndedSpan&)> ended = {};
+  // In the order of names. `body`: that of the jobs that the schedule puts; the view is valid
+  // during the call. It may be empty, too.
+  std::function<Status(const ScheduleStored&, std::string_view body)> schedule = {};
 };
 
 // Judges a start before it changes anything. `newest`: the time of the newest batch; 0: there is
@@ -107,8 +110,9 @@ class Store {
   // becomes the leader. Called while nothing is written.
   Result<Opening> reached() const;
 
-  // Passes spans of ended jobs and settings, both in the order of names, tubes, pauses and jobs in
-  // the order of ids, and then keys by tube and key to the sink. It calls the sink on the calling
+  // Passes spans of ended jobs and settings, both in the order of names, tubes and pauses in the
+  // order of ids, schedules by name, jobs in the order of ids, and then keys by tube and key to the
+  // sink. It calls the sink on the calling
   // thread, while other threads read ahead. It reads no body and no ended job. It does not compare
   // keys with jobs, which is for the engine to do. Corruption: the rows contradict each other.
   // Called while nothing is written.

@@ -82,8 +82,26 @@ struct NoteWriter {
   }
 };
 
+// Writes what a batch leaves of a schedule, with Delete for the same reason. A batch with schedules
+// finds the family.
+void write_schedule(rocksdb::WriteBatch& writes, rocksdb::ColumnFamilyHandle* family,
+                    const ScheduleEffect& effect) {
+  const std::string definition = schedule_key(ScheduleTag::Definition, effect.name);
+  const std::string progress = schedule_key(ScheduleTag::Progress, effect.name);
+  if (!effect.progress) {
+    must(writes.Delete(family, slice(definition)));
+    must(writes.Delete(family, slice(progress)));
+    return;
+  }
+  if (effect.schedule) {
+    must(writes.Put(family, slice(definition), slice(encode(*effect.schedule, effect.body))));
+  }
+  must(writes.Put(family, slice(progress), slice(view(encode(*effect.progress)))));
+}
+
 // The format that a database must have for what is in the batch.
 uint32_t needed_format(const Batch& batch, uint32_t format) {
+  if (format < format_with_schedules && has_schedules(batch)) return format_with_schedules;
   if (format < format_with_ended && has_ended(batch)) return format_with_ended;
   return format < format_with_notes && has_notes(batch) ? format_with_notes : format;
 }
@@ -264,6 +282,10 @@ Status Store::write(const Batch& batch, bool sync) {
   const NoteWriter notes = {.writes = impl.writes, .notes = impl.db->family(Family::Notes)};
   for (const NoteEffect& effect : batch.notes()) std::visit(notes, effect);
   for (const auto& [tube, span] : batch.spans()) impl.add_span(tube, span);
+  rocksdb::ColumnFamilyHandle* const schedules = impl.db->family(Family::Schedules);
+  for (const ScheduleEffect& effect : batch.schedules()) {
+    write_schedule(impl.writes, schedules, effect);
+  }
   Status written = impl.write(sync);
   if (!raises_format || !written.ok()) return written;
   const uint32_t before = std::exchange(impl.format, format);

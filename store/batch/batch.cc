@@ -17,6 +17,7 @@ constexpr size_t note_effect_bytes = 64;
 constexpr size_t ended_effect_bytes = 192;  // Two rows.
 constexpr size_t gone_effect_bytes = 192;   // Three deletions.
 constexpr size_t span_effect_bytes = 64;
+constexpr size_t schedule_effect_bytes = 128;  // The progress, or two deletions.
 
 size_t bytes_of_fields(const std::optional<JobRow>& row) {
   return row && row->fields ? fields_bytes(*row->fields) : 0;
@@ -24,6 +25,11 @@ size_t bytes_of_fields(const std::optional<JobRow>& row) {
 
 size_t bytes_of(const NoteStored& stored) {
   return note_effect_bytes + stored.note.user.size() + stored.note.text.size();
+}
+
+// REQUIRES: the batch sets the schedule.
+size_t bytes_of_definition(const ScheduleEffect& effect) {
+  return effect.name.size() + fields_bytes(*effect.schedule) + effect.body.size();
 }
 
 // Whether a variant has this alternative.
@@ -38,15 +44,14 @@ void Batch::add(const Transition& transition, std::string_view body) {
   ++transitions_;
   promised_ = promised_ || is_promised(transition);
   if (const auto* moved = std::get_if<JobMoved>(&transition)) return add_job(*moved, body);
+  if (const auto* stored = std::get_if<ScheduleStored>(&transition)) {
+    return add_schedule(*stored, body);
+  }
   CHECK(body.empty());
   std::visit(
       [this](const auto& effect) {
         using Effect = std::decay_t<decltype(effect)>;
-        if constexpr (std::is_same_v<Effect, ScheduleStored> ||
-                      std::is_same_v<Effect, ScheduleChanged> ||
-                      std::is_same_v<Effect, ScheduleDeleted>) {
-          CHECK(!"the store has no schedules yet, and nothing in the server sets one");
-        } else if constexpr (is_one_of<Effect, KeyEffect>) {
+        if constexpr (is_one_of<Effect, KeyEffect>) {
           add_key(effect.tube, effect.key, effect);
         } else if constexpr (is_one_of<Effect, NoteEffect>) {
           add_note(effect);
@@ -56,7 +61,10 @@ void Batch::add(const Transition& transition, std::string_view body) {
           add_gone(effect);
         } else if constexpr (std::is_same_v<Effect, EndedTrimmed>) {
           set_span(effect.tube, effect.span);
-        } else if constexpr (!std::is_same_v<Effect, JobMoved>) {
+        } else if constexpr (std::is_same_v<Effect, ScheduleChanged> ||
+                             std::is_same_v<Effect, ScheduleDeleted>) {
+          add_schedule(effect);
+        } else if constexpr (is_one_of<Effect, MetaEffect>) {
           add_meta(effect);
         }
       },
@@ -188,6 +196,48 @@ void Batch::set_span(const std::string& tube, const EndedSpan& span) {
   if (is_first) bytes_ += span_effect_bytes + tube.size();
 }
 
+ScheduleEffect& Batch::schedule_of(const std::string& name) {
+  Rare& rare = rare_.make();
+  const auto [position, is_first] =
+      rare.schedule_position.try_emplace(name, static_cast<uint32_t>(rare.schedules.size()));
+  if (is_first) {
+    bytes_ += schedule_effect_bytes + name.size();
+    rare.schedules.push_back({.name = name});
+  }
+  return rare.schedules[position->second];
+}
+
+void Batch::drop_definition(ScheduleEffect& effect) {
+  if (effect.schedule) bytes_ -= bytes_of_definition(effect);
+  effect.schedule.reset();
+  effect.body = {};
+}
+
+void Batch::add_schedule(const ScheduleStored& stored, std::string_view body) {
+  CHECK(stored.schedule);
+  CHECK(body.size() == stored.schedule->put.body_bytes);
+  ScheduleEffect& effect = schedule_of(stored.schedule->name);
+  drop_definition(effect);
+  effect.schedule = stored.schedule;
+  effect.progress = stored.progress;
+  effect.body = body;
+  bytes_ += bytes_of_definition(effect);
+}
+
+// A definition that the batch has stays. A schedule that was deleted is not there to change.
+void Batch::add_schedule(const ScheduleChanged& changed) {
+  const size_t before = schedules().size();
+  ScheduleEffect& effect = schedule_of(changed.name);
+  CHECK(effect.progress || schedules().size() > before);
+  effect.progress = changed.progress;
+}
+
+void Batch::add_schedule(const ScheduleDeleted& deleted) {
+  ScheduleEffect& effect = schedule_of(deleted.name);
+  drop_definition(effect);
+  effect.progress.reset();
+}
+
 void Batch::seal(const BatchPlace& place) {
   CHECK(place_.index == 0);
   CHECK(place.epoch > 0);
@@ -211,6 +261,8 @@ void Batch::Rare::clear() {
   note_operations = 0;
   gone.clear();
   spans.clear();
+  schedule_position.clear();
+  schedules.clear();
 }
 
 void Batch::clear() {
@@ -228,10 +280,10 @@ void Batch::clear() {
 size_t Batch::operations() const {
   // Each job has at most three: one row deleted, one row put, and one body put or deleted; or, if
   // it is kept, one row deleted or a body put, and two rows put. So has one that goes: two rows and
-  // a body.
+  // a body. A schedule has two rows.
   const Rare& rare = this->rare();
   return 3 * (jobs_.size() + rare.gone.size()) + metas_.size() + rare.keys.size() +
-         rare.note_operations + rare.spans.size();
+         rare.note_operations + rare.spans.size() + 2 * rare.schedules.size();
 }
 
 }  // namespace perennial::store

@@ -44,6 +44,17 @@ using KeyEffect = std::variant<KeyStored, KeyFreed>;
 // that the batch has put there, or the end of all notes with the job.
 using NoteEffect = std::variant<NoteStored, NotesRemoved>;
 
+// The effect of one batch on the schedule of this name: what is stored of it afterwards.
+struct ScheduleEffect {
+  std::string name;
+  Boxed<Schedule> schedule = {};  // None: the batch does not set it.
+  // How far it is. None: it was deleted. It is deleted also if it was set and deleted within the
+  // batch, because an earlier batch may have stored it, too.
+  std::optional<ScheduleProgress> progress = {};
+  // The body of its jobs, if it is set. The caller that added it owns the bytes, as that of a job.
+  std::string_view body = {};
+};
+
 // A batch's place in history.
 struct BatchPlace {
   // The epoch of the writer that sealed the batch. History has one writer at a time, and a later
@@ -67,8 +78,8 @@ inline constexpr size_t small_batch_operations_max = 640;
 class Batch {
  public:
   // Adds a transition. Transitions are added in the order in which the engine made them. Only a
-  // JobMoved without `before` has a `body`. REQUIRES: a JobEnded comes behind the JobMoved that
-  // takes its job away, and no EndedGone of the same job is in the batch.
+  // JobMoved without `before` and a ScheduleStored have a `body`. REQUIRES: a JobEnded comes behind
+  // the JobMoved that takes its job away, and no EndedGone of the same job is in the batch.
   void add(const Transition& transition, std::string_view body = {});
 
   void seal(const BatchPlace& place);
@@ -111,10 +122,13 @@ class Batch {
   std::span<const EndedGone> gone() const { return rare().gone; }
   // The places of the ended jobs after the batch, of each tube in which it has changed them.
   const std::map<std::string, EndedSpan>& spans() const { return rare().spans; }
+  // Ordered by the first transition of each schedule.
+  std::span<const ScheduleEffect> schedules() const { return rare().schedules; }
 
  private:
-  // What many batches have nothing of: keys, notes and ended jobs. A batch changes its place three
-  // times on its way to the log, and the empty containers would cost it more than a job.
+  // What many batches have nothing of: keys, notes, ended jobs and schedules. A batch changes its
+  // place three times on its way to the log, and the empty containers would cost it more than a
+  // job.
   struct Rare {
     // The position in `keys` of each key, by its tube and itself.
     absl::flat_hash_map<std::pair<std::string, std::string>, uint32_t> key_position;
@@ -125,6 +139,8 @@ class Batch {
     size_t note_operations = 0;  // Also those that delete notes with an ended job.
     std::vector<EndedGone> gone;
     std::map<std::string, EndedSpan> spans;
+    absl::flat_hash_map<std::string, uint32_t> schedule_position;  // In `schedules`, by name.
+    std::vector<ScheduleEffect> schedules;
 
     void clear();
   };
@@ -140,6 +156,12 @@ class Batch {
   void add_gone(const EndedGone& gone);
   void set_span(const std::string& tube, const EndedSpan& span);
   void drop_note(JobId job, uint32_t place);
+  void add_schedule(const ScheduleStored& stored, std::string_view body);
+  void add_schedule(const ScheduleChanged& changed);
+  void add_schedule(const ScheduleDeleted& deleted);
+  // Returns the effect of this name, which is made if there is none.
+  ScheduleEffect& schedule_of(const std::string& name);
+  void drop_definition(ScheduleEffect& effect);
 
   absl::flat_hash_map<JobId, uint32_t> position_;  // The position of each job in jobs_.
   std::vector<JobEffect> jobs_;

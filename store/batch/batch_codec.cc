@@ -38,6 +38,11 @@ bool is_of_ended(const JobEffect& job) {
   return job.ended || (has_fields(job) && has_history(*job.after->fields));
 }
 
+bool is_put_by_schedule(const JobEffect& job) {
+  if (job.ended) return job.ended->row.fields && job.ended->row.fields->schedule;
+  return has_fields(job) && job.after->fields->schedule;
+}
+
 bool is_of_kept_jobs(const MetaEffect& effect) {
   const auto* const stored = std::get_if<SettingsStored>(&effect);
   return stored != nullptr && keeps_ended(stored->settings);
@@ -151,10 +156,28 @@ struct NoteEncoder {
   }
 };
 
+void add_schedule(const ScheduleEffect& effect, std::string& out) {
+  CHECK(schedule_name_problem(effect.name).empty());
+  CHECK(effect.progress || !effect.schedule);
+  const std::string definition =
+      effect.schedule ? encode(*effect.schedule, effect.body) : std::string();
+  const BatchSchedule kind = !effect.progress  ? BatchSchedule::Deleted
+                             : effect.schedule ? BatchSchedule::Stored
+                                               : BatchSchedule::Changed;
+  Bytes<schedule_effect_at::end> head = {};
+  put(head.data(), static_cast<uint8_t>(kind));
+  put(head.data() + schedule_effect_at::name_bytes, static_cast<uint8_t>(effect.name.size()));
+  put(head.data() + schedule_effect_at::definition_bytes, static_cast<uint32_t>(definition.size()));
+  out += view(head);
+  out += effect.name;
+  if (effect.progress) out += view(encode(*effect.progress));
+  out += definition;
+}
+
 void add_head(const Batch& batch, std::string& out) {
   const uint8_t format = format_of(batch);
   const auto idle = static_cast<size_t>(std::ranges::count_if(batch.jobs(), writes_nothing));
-  Bytes<batch_at::end_with_ended> head = {};
+  Bytes<batch_at::end_with_schedules> head = {};
   put(head.data(), format);
   put(head.data() + batch_at::epoch, batch.epoch());
   put(head.data() + batch_at::index, batch.index());
@@ -166,6 +189,7 @@ void add_head(const Batch& batch, std::string& out) {
   put(head.data() + batch_at::notes, static_cast<uint32_t>(batch.notes().size()));
   put(head.data() + batch_at::gone, static_cast<uint32_t>(batch.gone().size()));
   put(head.data() + batch_at::spans, static_cast<uint32_t>(batch.spans().size()));
+  put(head.data() + batch_at::schedules, static_cast<uint32_t>(batch.schedules().size()));
   out += view(head).substr(0, batch_head_bytes(format));
 }
 
@@ -221,7 +245,12 @@ bool has_ended(const Batch& batch) {
          std::ranges::any_of(batch.metas(), is_of_kept_jobs);
 }
 
+bool has_schedules(const Batch& batch) {
+  return !batch.schedules().empty() || std::ranges::any_of(batch.jobs(), is_put_by_schedule);
+}
+
 uint8_t format_of(const Batch& batch) {
+  if (has_schedules(batch)) return batch_format_with_schedules;
   if (has_ended(batch)) return batch_format_with_ended;
   if (has_notes(batch)) return batch_format_with_notes;
   const auto is_of_settings = [](const MetaEffect& effect) {
@@ -246,6 +275,7 @@ void encode_batch(const Batch& batch, std::string& out) {
   for (const NoteEffect& effect : batch.notes()) std::visit(NoteEncoder{out}, effect);
   for (const EndedGone& gone : batch.gone()) add_gone(gone, out);
   for (const auto& [tube, span] : batch.spans()) add_span(tube, span, out);
+  for (const ScheduleEffect& effect : batch.schedules()) add_schedule(effect, out);
   Bytes<batch_hash_bytes> hash;
   put(hash.data(), XXH3_64bits(out.data() + begin, out.size() - begin));
   out += view(hash);

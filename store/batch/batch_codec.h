@@ -15,7 +15,8 @@ namespace perennial::store {
 // is left out. The bytes have the format that format_of() says.
 // REQUIRES: the batch is sealed, and its rows are valid.
 void encode_batch(const Batch& batch, std::string& out);
-// The lowest format that holds all that the batch has: batch_format_with_ended if has_ended();
+// The lowest format that holds all that the batch has: batch_format_with_schedules if
+// has_schedules(); batch_format_with_ended if has_ended();
 // batch_format_with_notes if it has notes, or a job that counts some; batch_format_with_fields if
 // it has fields, keys, settings or the order of a ready job; else batch_format.
 uint8_t format_of(const Batch& batch);
@@ -23,6 +24,8 @@ uint8_t format_of(const Batch& batch);
 bool has_notes(const Batch& batch);
 // Whether it has ended jobs, or some that go, or settings or fields that belong to them.
 bool has_ended(const Batch& batch);
+// Whether it has schedules, or a job that one has put.
+bool has_schedules(const Batch& batch);
 
 // Returns the sealed batch that `bytes` hold, for Store::write(). Its bodies are views of `bytes`,
 // which must live until the batch is written; the batch owns everything else. The decoder cannot

@@ -21,7 +21,8 @@ namespace {
 
 bool is_known(uint8_t format) {
   return format == batch_format || format == batch_format_with_fields ||
-         format == batch_format_with_notes || format == batch_format_with_ended;
+         format == batch_format_with_notes || format == batch_format_with_ended ||
+         format == batch_format_with_schedules;
 }
 
 // Checks what is true of every format: the first byte is the format, and the last eight are the
@@ -71,6 +72,9 @@ class Decoder {
   void take_ended(std::optional<JobState> before, std::string_view key, size_t bytes);
   void take_gone();
   void take_span();
+  void take_schedule();
+  void add_schedule(BatchSchedule kind, const std::string& name, std::string_view progress,
+                    std::string_view definition);
   // Adds the ended jobs and those that go, whose spans come last.
   void add_ended();
   std::optional<JobState> state_of(char code);
@@ -94,9 +98,11 @@ class Decoder {
   uint32_t notes_ = 0;
   uint32_t gone_count_ = 0;
   uint32_t spans_count_ = 0;
+  uint32_t schedules_ = 0;
   std::vector<EndedJob> ended_;
   std::vector<EndedGone> gone_;
   std::map<std::string, EndedSpan> spans_;
+  absl::flat_hash_set<std::string> schedule_names_;
   BatchPlace place_;
   Batch batch_;
   absl::flat_hash_set<JobId> without_notes_;
@@ -136,9 +142,13 @@ bool Decoder::take_head() {
     notes_ = get<uint32_t>(head, batch_at::notes);
     if (notes_ != 0 && format_ < batch_format_with_notes) fail("unused bytes are not zero");
   }
-  if (format_ == batch_format_with_ended) {
+  if (format_ >= batch_format_with_ended) {
     gone_count_ = get<uint32_t>(head, batch_at::gone);
     spans_count_ = get<uint32_t>(head, batch_at::spans);
+  }
+  if (format_ >= batch_format_with_schedules) {
+    schedules_ = get<uint32_t>(head, batch_at::schedules);
+    if (!all_zero(head.substr(batch_at::unused))) fail("unused bytes are not zero");
   }
   if (place_.epoch == 0) fail("its epoch is 0");
   if (place_.index == 0) fail("its index is 0");
@@ -148,7 +158,8 @@ bool Decoder::take_head() {
   const uint64_t least =
       uint64_t{metas_} * meta_at::end + uint64_t{jobs_} * job_effect_at::end +
       uint64_t{keys_} * key_effect_at::end + uint64_t{notes_} * note_effect_at::end +
-      uint64_t{gone_count_} * gone_effect_at::end + uint64_t{spans_count_} * span_effect_at::end;
+      uint64_t{gone_count_} * gone_effect_at::end + uint64_t{spans_count_} * span_effect_at::end +
+      uint64_t{schedules_} * schedule_effect_at::end;
   if (least > bytes_.size() - at_) fail("it counts more effects than it has room for");
   return !failed();
 }
@@ -265,7 +276,7 @@ void Decoder::take_job() {
   if (failed()) return;
   const std::optional<JobState> before = state_of(head[job_effect_at::before]);
   const bool has_ended = head[job_effect_at::after] == static_cast<char>(BatchState::Ended) &&
-                         format_ == batch_format_with_ended;
+                         format_ >= batch_format_with_ended;
   const std::optional<JobState> after =
       has_ended ? std::nullopt : state_of(head[job_effect_at::after]);
   const auto id = get<JobId>(head, job_effect_at::id);
@@ -403,6 +414,48 @@ void Decoder::take_span() {
   spans_.emplace(std::move(tube), span);
 }
 
+void Decoder::take_schedule() {
+  part_ = at_;
+  const std::string_view head = take(schedule_effect_at::end);
+  if (failed()) return;
+  const size_t unused_bytes = schedule_effect_at::definition_bytes - schedule_effect_at::unused;
+  if (!all_zero(head.substr(schedule_effect_at::unused, unused_bytes))) {
+    return fail("unused bytes are not zero");
+  }
+  const auto kind = static_cast<BatchSchedule>(head[0]);
+  if (kind < BatchSchedule::Stored || kind > BatchSchedule::Deleted) {
+    return fail("a schedule effect of an unknown kind");
+  }
+  const std::string name(take(static_cast<uint8_t>(head[schedule_effect_at::name_bytes])));
+  const std::string_view progress =
+      take(kind == BatchSchedule::Deleted ? 0 : schedule_progress_bytes);
+  const std::string_view definition =
+      take(get<uint32_t>(head, schedule_effect_at::definition_bytes));
+  if (failed()) return;
+  if (const std::string_view wrong = schedule_name_problem(name); !wrong.empty()) {
+    return fail(wrong);
+  }
+  if (definition.empty() != (kind != BatchSchedule::Stored)) {
+    return fail("a schedule without its definition, or one where none belongs");
+  }
+  if (!schedule_names_.insert(name).second) return fail("a schedule twice");
+  add_schedule(kind, name, progress, definition);
+}
+
+void Decoder::add_schedule(BatchSchedule kind, const std::string& name, std::string_view progress,
+                           std::string_view definition) {
+  if (kind == BatchSchedule::Deleted) return batch_.add(ScheduleDeleted{name});
+  const Result<ScheduleProgress> now =
+      decode_schedule_progress(schedule_key(ScheduleTag::Progress, name), progress);
+  if (!now.ok()) return fail(now.status().message());
+  if (kind == BatchSchedule::Changed) return batch_.add(ScheduleChanged{name, *now});
+  Result<StoredSchedule> stored =
+      decode_schedule(schedule_key(ScheduleTag::Definition, name), definition);
+  if (!stored.ok()) return fail(stored.status().message());
+  const std::string_view body = stored->body;
+  batch_.add(ScheduleStored{std::move(stored->schedule), *now}, body);
+}
+
 void Decoder::add_ended() {
   for (EndedJob& job : ended_) {
     const auto span = spans_.find(job.tube);
@@ -432,6 +485,7 @@ Result<Batch> Decoder::decode() {
     for (uint32_t i = 0; i < notes_ && !failed(); ++i) take_note();
     for (uint32_t i = 0; i < gone_count_ && !failed(); ++i) take_gone();
     for (uint32_t i = 0; i < spans_count_ && !failed(); ++i) take_span();
+    for (uint32_t i = 0; i < schedules_ && !failed(); ++i) take_schedule();
     part_ = at_;
     if (!failed()) add_ended();
     if (!failed() && at_ != bytes_.size()) fail("there is more than it counts");

@@ -10,16 +10,19 @@
 namespace perennial::store {
 
 // Offsets in the head, which begins with the format byte. It is longer since format 2; the number
-// of notes is zero in that. In format 5 it is longer again.
+// of notes is zero in that. In format 5 it is longer
+// again, and in format 6, too.
 namespace batch_at {
 constexpr size_t epoch = 8, index = 16, known_durable = 24, now = 32, metas = 40, jobs = 44,
                  end = 48, keys = 48, notes = 52, end_with_fields = 56, gone = 56, spans = 60,
-                 end_with_ended = 64;
+                 end_with_ended = 64, schedules = 64, unused = 68, end_with_schedules = 72;
 }  // namespace batch_at
 
 constexpr size_t batch_head_bytes(uint8_t format) {
   if (format == batch_format) return batch_at::end;
-  return format == batch_format_with_ended ? batch_at::end_with_ended : batch_at::end_with_fields;
+  if (format < batch_format_with_ended) return batch_at::end_with_fields;
+  return format == batch_format_with_ended ? batch_at::end_with_ended
+                                           : batch_at::end_with_schedules;
 }
 
 // Offsets in the head of a meta effect, which begins with its BatchMeta.
@@ -53,6 +56,12 @@ constexpr size_t notes = 1, unused = 2, job = 8, place = 16, end = 24;
 namespace span_effect_at {
 constexpr size_t unused = 1, first = 8, next = 16, end = 24;
 }  // namespace span_effect_at
+
+// Offsets in the head of a schedule effect, which begins with its BatchSchedule: the bytes of the
+// name, and those of the definition with its body.
+namespace schedule_effect_at {
+constexpr size_t name_bytes = 1, unused = 2, definition_bytes = 4, end = 8;
+}  // namespace schedule_effect_at
 
 constexpr size_t batch_row_bytes = 64;
 constexpr size_t batch_hash_bytes = 8;

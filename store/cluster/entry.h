@@ -21,7 +21,7 @@
 // A version without the chain wrote the batch alone (store/format/README.md, "A batch as bytes"),
 // whose first byte is another number, and whose last eight bytes are a hash of the rest, too.
 // Batches and entries share the numbers of their first bytes, so that a node says with one number
-// up to where it reads both: NodeOptions::format. 1 and 2 are batches, 3 is an entry, 4 and 5 are
+// up to where it reads both: NodeOptions::format. 1 and 2 are batches, 3 is an entry, 4 to 6 are
 // batches again.
 namespace perennial::store::cluster {
 
@@ -29,7 +29,8 @@ inline constexpr uint8_t chained_entry_format = 3;
 static_assert(chained_entry_format != batch_format &&
                   chained_entry_format != batch_format_with_fields &&
                   chained_entry_format != batch_format_with_notes &&
-                  chained_entry_format != batch_format_with_ended,
+                  chained_entry_format != batch_format_with_ended &&
+                  chained_entry_format != batch_format_with_schedules,
               "the first byte tells an entry from a batch alone");
 
 // The newest of these numbers, which a node of this program publishes.

@@ -120,6 +120,8 @@ class Log {
   bool may_store_notes() const { return batch_format_max() >= batch_format_with_notes; }
   // Whether batches may have ended jobs, and settings and fields that belong to them.
   bool may_store_ended() const { return batch_format_max() >= batch_format_with_ended; }
+  // Whether batches may have schedules, and jobs that schedules have put.
+  bool may_store_schedules() const { return batch_format_max() >= batch_format_with_schedules; }
 
   // For a watchdog, on any thread: whether work is under way, and a number that changes whenever
   // work begins or ends.

@@ -1,7 +1,7 @@
 #include "store/format/fields.h"
 
-#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -40,6 +40,9 @@ void for_each_field(const JobFields& fields, const Out& out) {
   if (fields.restored != 0) out(FieldTag::Restored, fields.restored);
   if (!fields.put_by.empty()) out(FieldTag::PutBy, std::string_view(fields.put_by.str()));
   if (fields.first_reserved != 0) out(FieldTag::FirstReserved, fields.first_reserved);
+  if (fields.schedule) {
+    out(FieldTag::Schedule, fields.schedule->planned, std::string_view(fields.schedule->name));
+  }
 }
 
 template <typename Out>
@@ -53,6 +56,60 @@ void for_each_field(const TubeSettings& settings, const Out& out) {
   if (settings.drain) out(FieldTag::Drain, static_cast<uint8_t>(*settings.drain));
   if (settings.keep) out(FieldTag::Keep, *settings.keep);
   if (settings.keep_max) out(FieldTag::KeepMax, *settings.keep_max);
+}
+
+uint8_t stored_overlap(ScheduleOverlap overlap) {
+  switch (overlap) {
+    case ScheduleOverlap::Allow:
+      return 0;
+    case ScheduleOverlap::Skip:
+      return static_cast<uint8_t>(StoredOverlap::Skip);
+    case ScheduleOverlap::Replace:
+      return static_cast<uint8_t>(StoredOverlap::Replace);
+  }
+  CHECK(!"an overlap outside the enumeration");
+}
+
+// What the jobs of a schedule are put with, except what has a tag behind these.
+template <typename Out>
+void for_each_option(const PutOptions& options, const Out& out) {
+  if (options.tries) out(FieldTag::Tries, static_cast<uint32_t>(options.tries->value));
+  if (options.backoff) out(FieldTag::Backoff, options.backoff->first, options.backoff->cap);
+  if (!options.dead.empty()) out(FieldTag::Dead, std::string_view(options.dead));
+  if (options.expire.nanos != 0) out(FieldTag::Expires, options.expire.nanos);
+  if (options.key) {
+    const uint8_t until = options.until ? static_cast<uint8_t>(stored_until(*options.until)) : 0;
+    out(FieldTag::Key, options.key->seconds, until, std::string_view(options.key->key));
+  }
+  if (options.concurrency) {
+    out(FieldTag::Concurrency, options.concurrency->jobs_max,
+        std::string_view(options.concurrency->key));
+  }
+  if (options.delay_rest_ns != 0 || options.ttr_rest_ns != 0) {
+    out(FieldTag::Rests, options.delay_rest_ns, options.ttr_rest_ns);
+  }
+}
+
+template <typename Out>
+void for_each_field(const Schedule& schedule, const Out& out) {
+  const Put& put = schedule.put;
+  if (put.options) for_each_option(*put.options, out);
+  out(FieldTag::Tube, std::string_view(schedule.tube));
+  if (const auto* const every = std::get_if<ScheduleEvery>(&schedule.when)) {
+    out(FieldTag::Every, every->period, every->anchor.value_or(0));
+  } else if (const auto* const cron = std::get_if<ScheduleCron>(&schedule.when)) {
+    out(FieldTag::Cron, std::string_view(cron->expression));
+    out(FieldTag::Zone, std::string_view(cron->zone));
+  } else {
+    out(FieldTag::At, std::get<ScheduleAt>(schedule.when).time);
+  }
+  if (put.priority != 0) out(FieldTag::Priority, put.priority);
+  if (put.delay_s != 0) out(FieldTag::Delay, put.delay_s);
+  if (put.ttr_s != 0) out(FieldTag::Ttr, put.ttr_s);
+  if (schedule.missed_max != 0) out(FieldTag::MissedMax, schedule.missed_max);
+  const uint8_t overlap = stored_overlap(schedule.overlap);
+  if (overlap != 0) out(FieldTag::Overlap, overlap);
+  if (schedule.jitter != 0) out(FieldTag::Jitter, schedule.jitter);
 }
 
 template <typename Number>
@@ -85,9 +142,6 @@ size_t count_bytes(const Fields& fields) {
 template <typename Fields>
 void add_all(const Fields& fields, std::string& out) {
   CHECK(problem(fields).empty());
-  if constexpr (std::is_same_v<Fields, JobFields>) {
-    CHECK(!fields.schedule);  // The store has no schedules yet, and nothing in the server sets one.
-  }
   for_each_field(fields, [&out](FieldTag tag, const auto&... parts) {
     add_part(static_cast<uint8_t>(tag), out);
     add_part(static_cast<uint16_t>((part_bytes(parts) + ...)), out);
@@ -160,11 +214,11 @@ bool take_field(FieldTag tag, std::string_view value, JobFields& fields, bool& i
       return take_parts(value, fields.put_by);
     case FieldTag::FirstReserved:
       return take_parts(value, fields.first_reserved);
-    case FieldTag::Reserved:
-    case FieldTag::Rate:
-    case FieldTag::Drain:
-    case FieldTag::Keep:
-    case FieldTag::KeepMax:
+    case FieldTag::Schedule: {
+      ScheduleOrigin& origin = fields.schedule.emplace();
+      return take_parts(value, origin.planned, origin.name);
+    }
+    default:
       break;
   }
   is_unknown = true;
@@ -199,16 +253,90 @@ bool take_field(FieldTag tag, std::string_view value, TubeSettings& settings, bo
       return take_parts(value, settings.keep.emplace());
     case FieldTag::KeepMax:
       return take_parts(value, settings.keep_max.emplace());
-    case FieldTag::Attempts:
-    case FieldTag::From:
+    default:
+      break;
+  }
+  is_unknown = true;
+  return false;
+}
+
+bool take_key(std::string_view value, PutOptions& options) {
+  KeyOption& key = options.key.emplace();
+  uint8_t until = 0;
+  if (!take_parts(value, key.seconds, until, key.key)) return false;
+  return until == 0 || decode_until(until, options.until.emplace());
+}
+
+bool take_overlap(std::string_view value, ScheduleOverlap& overlap) {
+  uint8_t code = 0;
+  if (!take_parts(value, code)) return false;
+  switch (static_cast<StoredOverlap>(code)) {
+    case StoredOverlap::Skip:
+      overlap = ScheduleOverlap::Skip;
+      return true;
+    case StoredOverlap::Replace:
+      overlap = ScheduleOverlap::Replace;
+      return true;
+  }
+  return false;
+}
+
+// Where two tags say when, the later one replaces the other, and decode_all() finds that the fields
+// are longer than what they say.
+bool take_field(FieldTag tag, std::string_view value, Schedule& schedule, bool& is_unknown) {
+  Put& put = schedule.put;
+  switch (tag) {
+    case FieldTag::Tries: {
+      uint32_t tries = 0;
+      if (!take_parts(value, tries)) return false;
+      put.options.make().tries = TriesOption{tries};
+      return true;
+    }
+    case FieldTag::Backoff: {
+      Backoff& backoff = put.options.make().backoff.emplace();
+      return take_parts(value, backoff.first, backoff.cap);
+    }
+    case FieldTag::Dead:
+      return take_parts(value, put.options.make().dead);
+    case FieldTag::Expires:
+      return take_parts(value, put.options.make().expire.nanos);
     case FieldTag::Key:
-    case FieldTag::Concurrency:
-    case FieldTag::Flags:
-    case FieldTag::Rests:
-    case FieldTag::Notes:
-    case FieldTag::Restored:
-    case FieldTag::PutBy:
-    case FieldTag::FirstReserved:
+      return take_key(value, put.options.make());
+    case FieldTag::Concurrency: {
+      ConcurrencyKey& key = put.options.make().concurrency.emplace();
+      return take_parts(value, key.jobs_max, key.key);
+    }
+    case FieldTag::Rests: {
+      PutOptions& options = put.options.make();
+      return take_parts(value, options.delay_rest_ns, options.ttr_rest_ns);
+    }
+    case FieldTag::Tube:
+      return take_parts(value, schedule.tube);
+    case FieldTag::Every: {
+      auto& every = schedule.when.emplace<ScheduleEvery>();
+      return take_parts(value, every.period, every.anchor.emplace());
+    }
+    case FieldTag::Cron:
+      return take_parts(value, schedule.when.emplace<ScheduleCron>().expression);
+    case FieldTag::Zone: {
+      auto* const cron = std::get_if<ScheduleCron>(&schedule.when);
+      return cron != nullptr && take_parts(value, cron->zone);
+    }
+    case FieldTag::At:
+      return take_parts(value, schedule.when.emplace<ScheduleAt>().time);
+    case FieldTag::Priority:
+      return take_parts(value, put.priority);
+    case FieldTag::Delay:
+      return take_parts(value, put.delay_s);
+    case FieldTag::Ttr:
+      return take_parts(value, put.ttr_s);
+    case FieldTag::MissedMax:
+      return take_parts(value, schedule.missed_max);
+    case FieldTag::Overlap:
+      return take_overlap(value, schedule.overlap);
+    case FieldTag::Jitter:
+      return take_parts(value, schedule.jitter);
+    default:
       break;
   }
   is_unknown = true;
@@ -276,6 +404,9 @@ size_t fields_bytes(const JobFields& fields) {
 size_t fields_bytes(const TubeSettings& settings) {
   return count_bytes(settings);
 }
+size_t fields_bytes(const Schedule& schedule) {
+  return count_bytes(schedule);
+}
 
 void add_fields(const JobFields& fields, std::string& out) {
   add_all(fields, out);
@@ -283,12 +414,19 @@ void add_fields(const JobFields& fields, std::string& out) {
 void add_fields(const TubeSettings& settings, std::string& out) {
   add_all(settings, out);
 }
+void add_fields(const Schedule& schedule, std::string& out) {
+  add_all(schedule, out);
+}
 
 std::string decode_fields(std::string_view bytes, JobFields& fields) {
   return decode_all(bytes, fields);
 }
 std::string decode_fields(std::string_view bytes, TubeSettings& settings) {
   return decode_all(bytes, settings);
+}
+std::string decode_fields(std::string_view bytes, Schedule& schedule) {
+  schedule.missed_max = 0;
+  return decode_all(bytes, schedule);
 }
 
 }  // namespace perennial::store

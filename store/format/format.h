@@ -23,7 +23,7 @@
 namespace perennial::store {
 
 // Every change that an older program would misread raises this number. migrations/ holds the steps.
-inline constexpr uint32_t format_version = 4;
+inline constexpr uint32_t format_version = 5;
 // The format of a new directory, and the oldest that is served. The formats from here to the newest
 // differ only in what they add: a directory gets the newer one with the first batch that needs it.
 // An older directory is migrated.
@@ -32,6 +32,8 @@ inline constexpr uint32_t format_base = 2;
 inline constexpr uint32_t format_with_notes = 3;
 // The first format that has jobs which have ended, and the settings and fields that belong to them.
 inline constexpr uint32_t format_with_ended = 4;
+// The first format that has schedules, and the field of the jobs that they have put.
+inline constexpr uint32_t format_with_schedules = 5;
 constexpr bool is_served(uint32_t format) {
   return format >= format_base && format <= format_version;
 }
@@ -52,18 +54,21 @@ enum class Family : uint8_t {
   Keys,
   Notes,
   Ended,
-  EndedOrder
+  EndedOrder,
+  Schedules
 };
-inline constexpr size_t family_count = 10;
+inline constexpr size_t family_count = 11;
 inline constexpr std::array<std::string_view, family_count> family_names = {
     "default",  // meta: RocksDB's own first family, whose name is fixed.
-    "ready",   "reserved", "delayed", "buried", "bodies", "keys", "notes", "ended", "ended_order"};
+    "ready",   "reserved", "delayed", "buried",      "bodies",
+    "keys",    "notes",    "ended",   "ended_order", "schedules"};
 // The families of a database by its format. The first entry belongs to format 1. The content of an
 // entry never changes.
 using FamilyNames = std::span<const std::string_view>;
 inline constexpr std::array<FamilyNames, format_version> format_families = {
     FamilyNames(family_names).first(6), FamilyNames(family_names).first(7),
-    FamilyNames(family_names).first(8), FamilyNames(family_names)};
+    FamilyNames(family_names).first(8), FamilyNames(family_names).first(10),
+    FamilyNames(family_names)};
 inline constexpr std::array<JobState, 4> job_states = {JobState::Ready, JobState::Reserved,
                                                        JobState::Delayed, JobState::Buried};
 // The families that hold a row or a body for each job. Those of ended jobs hold their bodies, too.
@@ -119,15 +124,17 @@ constexpr bool is_loaded(std::string_view name) {
 // put once under its key and removed with SingleDelete. Only of those families the properties of
 // tables say how many rows there are.
 constexpr bool is_overwritten(Family family) {
-  return family == Family::Meta || family == Family::Keys || family == Family::Notes;
+  return family == Family::Meta || family == Family::Keys || family == Family::Notes ||
+         family == Family::Schedules;
 }
 // Whether keys of the family begin with the id of a job.
 constexpr bool has_ids(Family family) {
-  return family != Family::Meta && family != Family::Keys && family != Family::EndedOrder;
+  return family != Family::Meta && family != Family::Keys && family != Family::EndedOrder &&
+         family != Family::Schedules;
 }
 // How many bytes a key of the family has. Those of `ended_order` have different lengths: it is that
-// of the keys which begin with the same byte as `key`. REQUIRES: the family is none of meta and
-// keys.
+// of the keys which begin with the same byte as `key`. REQUIRES: the family is none of meta,
+// keys and schedules.
 constexpr size_t key_bytes_of(Family family, std::string_view key = {}) {
   if (family == Family::Notes) return sizeof(JobId) + 1;
   if (family != Family::EndedOrder) return sizeof(JobId);
@@ -148,13 +155,14 @@ enum class MetaTag : char {
 };
 
 // Numbers in a batch as bytes, batch/batch_codec.h: its first byte, the state of a job's row, and
-// the kinds of the effects on meta, on keys and on notes. A batch has the lowest format that holds
-// it. 3 is none of them: it begins an entry of a cluster's log, cluster/entry.h.
+// the kinds of the effects on meta, on keys, on notes and on schedules. A batch has the lowest
+// format that holds it. 3 is none of them: it begins an entry of a cluster's log, cluster/entry.h.
 inline constexpr uint8_t batch_format = 1;
 inline constexpr uint8_t batch_format_with_fields = 2;
 inline constexpr uint8_t batch_format_with_notes = 4;
 inline constexpr uint8_t batch_format_with_ended = 5;
-inline constexpr uint8_t newest_batch_format = batch_format_with_ended;
+inline constexpr uint8_t batch_format_with_schedules = 6;
+inline constexpr uint8_t newest_batch_format = batch_format_with_schedules;
 // Also in the row of an ended job. Ended is only the state after a batch.
 enum class BatchState : uint8_t {
   None = 0,
@@ -175,6 +183,7 @@ enum class BatchMeta : uint8_t {
 };
 enum class BatchKey : uint8_t { Stored = 1, Freed = 2 };
 enum class BatchNote : uint8_t { Stored = 1, Removed = 2 };
+enum class BatchSchedule : uint8_t { Stored = 1, Changed = 2, Deleted = 3 };
 // How a job has ended, in its row.
 enum class StoredJobEnd : uint8_t { Deleted = 1, Flushed = 2, Expired = 3 };
 
@@ -322,6 +331,29 @@ std::string ended_span_key(std::string_view tube);
 Bytes<ended_span_bytes> encode(const EndedSpan& span);
 Result<EndedTube> decode_ended_span(std::string_view key, std::string_view value);
 
+// Keys and values of the family `schedules`. A schedule has two rows: what a client has set, with
+// the body of its jobs, and how far it is. So a firing writes only the small one.
+enum class ScheduleTag : char {
+  Definition = 'd',  // And the schedule's name.
+  Progress = 'p',    // And the schedule's name.
+};
+// The state in a progress.
+enum class StoredScheduleState : uint8_t { Active = 1, Over = 2, NoZone = 3 };
+// REQUIRES: the name is not empty and not too long.
+std::string schedule_key(ScheduleTag tag, std::string_view name);
+// Returns the name in a key that has this tag.
+Result<std::string_view> decode_schedule_key(ScheduleTag tag, std::string_view key);
+// REQUIRES: the schedule is valid, and the body has as many bytes as it says.
+std::string encode(const Schedule& schedule, std::string_view body);
+struct StoredSchedule {
+  Schedule schedule;
+  std::string_view body;  // A view of the value.
+};
+Result<StoredSchedule> decode_schedule(std::string_view key, std::string_view value);
+inline constexpr size_t schedule_progress_bytes = 64;
+Bytes<schedule_progress_bytes> encode(const ScheduleProgress& progress);
+Result<ScheduleProgress> decode_schedule_progress(std::string_view key, std::string_view value);
+
 // The validators return what is wrong with a record, or nothing. Programs that make rows from
 // foreign data call them before they encode.
 std::string_view tube_name_problem(std::string_view name);
@@ -340,6 +372,9 @@ std::string_view problem(const EndedOrder& order);
 std::string_view problem(const EndedSpan& span);
 std::string_view problem(const EndedTube& tube);
 std::string_view problem(const EndedGone& gone);
+std::string_view schedule_name_problem(std::string_view name);
+std::string_view problem(const Schedule& schedule);
+std::string_view problem(const ScheduleProgress& progress);
 
 // The hash that a body's value starts with. The bytes follow as the client sent them.
 Bytes<8> body_hash(JobId id, std::string_view body);

@@ -71,6 +71,14 @@ void set_up_ended_order(rocksdb::ColumnFamilyOptions& family, uint64_t compactio
   family.write_buffer_size = 8 * mib;
 }
 
+// A schedule is overwritten as rows of `keys`, and its body is text. Few are set in a day, and what
+// each firing writes is small.
+void set_up_schedules(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
+  set_up_small_rows(family, compaction_bytes_max);
+  family.write_buffer_size = 8 * mib;
+  family.compression = rocksdb::kLZ4Compression;
+}
+
 void set_up_bodies(rocksdb::ColumnFamilyOptions& family, uint64_t compaction_bytes_max) {
   family.memtable_factory = make_id_memtable_factory(IdMemtableUse::Lookups);
   family.write_buffer_size = 32 * mib;
@@ -153,6 +161,8 @@ rocksdb::ColumnFamilyOptions family_options(Family which, const Options& options
     set_up_ended(family, options.compaction_bytes_max);
   } else if (which == Family::EndedOrder) {
     set_up_ended_order(family, options.compaction_bytes_max);
+  } else if (which == Family::Schedules) {
+    set_up_schedules(family, options.compaction_bytes_max);
   } else {
     set_up_state_family(family, options.compaction_bytes_max);
   }

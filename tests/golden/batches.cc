@@ -224,6 +224,66 @@ NamedBatch one_gone() {
   return out;
 }
 
+Schedule schedule_of(std::string name, ScheduleWhen when) {
+  return {.name = std::move(name), .tube = "mail", .when = std::move(when), .put = {}};
+}
+
+void set(NamedBatch& into, Schedule schedule, const ScheduleProgress& progress, std::string body) {
+  into.bodies.push_back(std::move(body));
+  schedule.put.body_bytes = static_cast<uint32_t>(into.bodies.back().size());
+  into.batch.add(ScheduleStored{.schedule = std::move(schedule), .progress = progress},
+                 into.bodies.back());
+}
+
+NamedBatch every_kind_of_format_6() {
+  NamedBatch out = {.format = 6, .name = "every_kind", .batch = {}, .bodies = {}};
+  add_every_kind(out);
+  out.batch.add(SettingsStored{.tube = "mail", .settings = {.keep = 1}});
+  end(out, ended_job(22, JobState::Reserved, 8, JobEnd::Deleted));
+  put(out, 901, JobFields{.schedule = ScheduleOrigin{.name = "nightly", .planned = begin}});
+  Schedule nightly = schedule_of("nightly", ScheduleCron{"30 2 * * *", "Europe/Berlin"});
+  nightly.put = {UINT32_MAX, 3600, 60, 0};
+  PutOptions& options = nightly.put.options.make();
+  options.tries = TriesOption{3};
+  options.backoff = Backoff{.first = nanos_per_second, .cap = 60 * nanos_per_second};
+  options.dead = "dead";
+  options.expire.nanos = 3600 * nanos_per_second;
+  options.key = KeyOption{.key = "nightly", .seconds = 60};
+  options.until = KeyUntil::Reserved;
+  options.concurrency = ConcurrencyKey{.key = "one", .jobs_max = 1};
+  options.delay_rest_ns = 250 * nanos_per_ms;
+  nightly.missed_max = schedule_missed_limit;
+  nightly.overlap = ScheduleOverlap::Skip;
+  nightly.jitter = 300 * nanos_per_second;
+  set(out, nightly,
+      {.planned = begin + nanos_per_second,
+       .last_planned = begin,
+       .last_fired = begin + 1,
+       .last_job = 901,
+       .fired = 7,
+       .skipped = 2,
+       .missed = 1,
+       .is_paused = true},
+      all_bytes());
+  Schedule minutely =
+      schedule_of(std::string(schedule_name_bytes_max, 'm'), ScheduleEvery{60, begin});
+  minutely.missed_max = 0;
+  minutely.overlap = ScheduleOverlap::Replace;
+  set(out, minutely, {.planned = begin}, "");
+  set(out, schedule_of("once", ScheduleAt{begin}), {.state = ScheduleState::Over}, "once");
+  out.batch.add(ScheduleChanged{.name = "moved", .progress = {.state = ScheduleState::NoZone}});
+  out.batch.add(ScheduleDeleted{.name = "gone"});
+  out.batch.seal({.epoch = 3, .index = 46, .known_durable = 45, .now = begin});
+  return out;
+}
+
+NamedBatch one_schedule() {
+  NamedBatch out = {.format = 6, .name = "one_schedule", .batch = {}, .bodies = {}};
+  out.batch.add(ScheduleChanged{.name = "s", .progress = {.planned = 1}});
+  out.batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 0});
+  return out;
+}
+
 NamedBatch empty() {
   NamedBatch out = {.format = 1, .name = "empty", .batch = {}, .bodies = {}};
   out.batch.seal({.epoch = 1, .index = 1, .known_durable = 0, .now = 0});
@@ -260,7 +320,7 @@ std::string random_bytes(size_t count) {
 
 std::vector<NamedBatch> all_batches() {
   std::vector<NamedBatch> out;
-  out.reserve(9);  // A copy would refer to the bodies of the original.
+  out.reserve(11);  // A copy would refer to the bodies of the original.
   out.push_back(every_kind());
   out.push_back(empty());
   out.push_back(large_body());
@@ -270,6 +330,8 @@ std::vector<NamedBatch> all_batches() {
   out.push_back(counted_notes());
   out.push_back(every_kind_of_format_5());
   out.push_back(one_gone());
+  out.push_back(every_kind_of_format_6());
+  out.push_back(one_schedule());
   return out;
 }
 

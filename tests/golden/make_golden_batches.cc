@@ -17,7 +17,7 @@
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: make_golden_batches DIR, which is made, for example batch_5\n");
+    std::fprintf(stderr, "usage: make_golden_batches DIR, which is made, for example batch_6\n");
     return 2;
   }
   std::filesystem::create_directories(argv[1]);

@@ -286,7 +286,7 @@ INSTANTIATE_TEST_SUITE_P(
                       RawDb(path).put(Family::Meta, "f",
                                       view(encode_format_version(format_version + 1)));
                     },
-                    StatusCode::Unsupported, "its format is 5, which only a newer program reads"}),
+                    StatusCode::Unsupported, "its format is 6, which only a newer program reads"}),
     [](const auto& one) { return one.param.name; });
 
 // Jobs 1 to 3, one in each batch. It is opened anew before each batch from `reopened_from` on.

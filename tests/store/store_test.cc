@@ -372,7 +372,7 @@ TEST(Store, TheOpenAndTheLoadAreReported) {
       << events;
   EXPECT_NE(
       events.find("store.load ready=1 reserved=0 delayed=0 buried=0 tubes=1 pauses=0 settings=0 "
-                  "keys=0 ended_tubes=0 took_ms="),
+                  "keys=0 ended_tubes=0 schedules=0 took_ms="),
       events.npos)
       << events;
 }

@@ -1,10 +1,12 @@
 #include "store/batch/batch_codec.h"
 
 #include <algorithm>
+#include <deque>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <ostream>
+#include <random>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -15,6 +17,7 @@
 
 #include "store/format/bytes.h"
 #include "tests/golden/batches.h"
+#include "tests/store/random_fields.h"
 #include "tests/store/store_model.h"
 #include "tests/store/temp_dir.h"
 #include "tests/support/seed.h"
@@ -57,6 +60,11 @@ struct Describe {
   }
 };
 
+bool same_schedule(const ScheduleEffect& one, const ScheduleEffect& other) {
+  return one.name == other.name && one.schedule == other.schedule &&
+         one.progress == other.progress && one.body == other.body;
+}
+
 void expect_same(const Batch& found, const Batch& want) {
   EXPECT_EQ(found.place(), want.place());
   EXPECT_EQ(found.must_sync(), want.must_sync());
@@ -68,6 +76,7 @@ void expect_same(const Batch& found, const Batch& want) {
   EXPECT_TRUE(std::ranges::equal(found.notes(), want.notes()));
   EXPECT_TRUE(std::ranges::equal(found.gone(), want.gone()));
   EXPECT_EQ(found.spans(), want.spans());
+  EXPECT_TRUE(std::ranges::equal(found.schedules(), want.schedules(), same_schedule));
   auto job = found.jobs().begin();
   for (const JobEffect& wanted : want.jobs()) {
     if (!wanted.before && !wanted.after && !wanted.ended) continue;
@@ -142,8 +151,9 @@ TEST(BatchCodec, RandomBatchesDecodeToThemselves) {
 
 TEST(BatchCodec, EveryFlippedByteAndEveryTruncationIsRefused) {
   const auto batches = golden::all_batches();
-  for (const golden::NamedBatch& one : {batches[0], batches[1], batches[3], batches[4], batches[5],
-                                        batches[6], batches[7], batches[8]}) {
+  for (const golden::NamedBatch& one :
+       {batches[0], batches[1], batches[3], batches[4], batches[5], batches[6], batches[7],
+        batches[8], batches[9], batches[10]}) {
     const std::string bytes = encoded(one.batch);
     for (size_t at = 0; at < bytes.size(); ++at) {
       for (const int flip : {1, 0x80, 0xff}) {
@@ -167,8 +177,8 @@ TEST(BatchCodec, EveryFlippedByteAndEveryTruncationIsRefused) {
 // refused with a message.
 TEST(BatchCodec, ChangedBytesWithARightHashDecodeExactlyOrAreRefused) {
   const auto batches = golden::all_batches();
-  for (const golden::NamedBatch& one :
-       {batches[0], batches[3], batches[4], batches[5], batches[6], batches[7], batches[8]}) {
+  for (const golden::NamedBatch& one : {batches[0], batches[3], batches[4], batches[5], batches[6],
+                                        batches[7], batches[8], batches[9], batches[10]}) {
     const std::string good = without_hash(encoded(one.batch));
     for (size_t at = 0; at < good.size(); ++at) {
       for (const int flip : {1, 2, 3, 4, 8, 0x80, 0xff}) {
@@ -259,8 +269,8 @@ std::string text(size_t count, char byte) {
 INSTANTIATE_TEST_SUITE_P(
     Store, RefusedBatch,
     testing::Values(
-        RefusalCase{"NewerFormat", 0, "\6",
-                    "its format is 6, which only a newer program reads: this one knows 5",
+        RefusalCase{"NewerFormat", 0, "\7",
+                    "its format is 7, which only a newer program reads: this one knows 6",
                     StatusCode::Unsupported},
         RefusalCase{"AnEntryOfALog", 0, "\3", "unknown format"},
         RefusalCase{"NoFormat", 0, text(1, 0), "unknown format"},
@@ -316,7 +326,7 @@ TEST_P(RefusedBatchWithFields, ByName) {
 INSTANTIATE_TEST_SUITE_P(
     Store, RefusedBatchWithFields,
     testing::Values(
-        RefusalCase{"NewerFormat", 0, "\6", "its format is 6", StatusCode::Unsupported},
+        RefusalCase{"NewerFormat", 0, "\7", "its format is 7", StatusCode::Unsupported},
         RefusalCase{"AsFormat4", 0, "\4", "nothing in it needs its format"},
         RefusalCase{"AsFormat1", 0, "\1", "settings in a batch of format 1"},
         RefusalCase{"UnusedInTheHead", 7, "\1", "unused bytes are not zero"},
@@ -352,7 +362,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "it goes beyond the end"},
         RefusalCase{"UnusedInAJob", fields_job_begin + 4, "\1", "unused bytes are not zero"},
         RefusalCase{"RowOfFormat1", fields_job_begin + 16, "\1", "wrong length"},
-        RefusalCase{"UnknownField", fields_job_begin + 16 + 64, "\x14", "field 20 is unknown"}),
+        RefusalCase{"UnknownField", fields_job_begin + 16 + 64, "\x20", "field 32 is unknown"}),
     [](const auto& one) { return one.param.name; });
 
 // The same batch has the same bytes, so that no batch has format 2 without a need.
@@ -383,6 +393,146 @@ TEST(BatchCodec, ABatchHasFormat2OnlyForWhatItAdds) {
   EXPECT_EQ(format_of(put_of()), 2);
   EXPECT_EQ(format_of(KeyFreed{.tube = "t", .key = "k"}), 2);
   EXPECT_EQ(format_of(SettingsStored{.tube = "t", .settings = {}}), 2);
+}
+
+// The offsets of the parts of the batch below: two schedules that are set, one that is changed, and
+// one that is deleted.
+constexpr size_t set_begin = 72;
+constexpr size_t set_bytes = 8 + 1 + 64 + 8 + 15 + 2 + 8;
+constexpr size_t changed_begin = set_begin + set_bytes;
+constexpr size_t deleted_begin = changed_begin + 8 + 1 + 64;
+
+Batch batch_with_schedules() {
+  Batch batch;
+  Schedule schedule = {.name = "s", .tube = "t", .when = ScheduleAt{1}, .put = {}, .missed_max = 0};
+  schedule.put.body_bytes = 2;
+  batch.add(ScheduleStored{.schedule = schedule, .progress = {.planned = 1}}, "hi");
+  batch.add(ScheduleChanged{.name = "c", .progress = {.planned = 1}});
+  batch.add(ScheduleDeleted{.name = "d"});
+  batch.seal({.epoch = 3, .index = 7, .known_durable = 6, .now = 1});
+  return batch;
+}
+
+class RefusedBatchWithSchedules : public testing::TestWithParam<RefusalCase> {};
+
+TEST_P(RefusedBatchWithSchedules, ByName) {
+  const RefusalCase& given = GetParam();
+  std::string bytes = without_hash(encoded(batch_with_schedules()));
+  ASSERT_EQ(bytes.size(), deleted_begin + 8 + 1);
+  ASSERT_TRUE(decode_batch(hashed(bytes)).ok()) << decode_batch(hashed(bytes)).status().message();
+  bytes.replace(given.at, given.bytes.size(), given.bytes);
+  const Result<Batch> batch = decode_batch(hashed(bytes));
+  ASSERT_FALSE(batch.ok());
+  EXPECT_EQ(batch.status().code(), given.code);
+  EXPECT_NE(batch.status().message().find(given.why), std::string::npos)
+      << batch.status().message();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Store, RefusedBatchWithSchedules,
+    testing::Values(
+        RefusalCase{"NewerFormat", 0, "\7", "its format is 7", StatusCode::Unsupported},
+        RefusalCase{"AsFormat5", 0, "\5", "there is more than it counts"},
+        RefusalCase{"UnusedAtTheEndOfTheHead", 71, "\1", "unused bytes are not zero"},
+        RefusalCase{"TooManySchedules", 64, text(4, '\xff'), "more effects than it has room for"},
+        RefusalCase{"AScheduleLess", 64, "\2", "there is more than it counts"},
+        RefusalCase{"AScheduleMore", 64, "\4", "it goes beyond the end"},
+        RefusalCase{"NoSchedule", 64, text(1, 0), "there is more than it counts"},
+        RefusalCase{"KindZero", set_begin, text(1, 0), "a schedule effect of an unknown kind"},
+        RefusalCase{"KindUnknown", set_begin, "\4", "a schedule effect of an unknown kind"},
+        RefusalCase{"Unused", set_begin + 3, "\1", "unused bytes are not zero"},
+        RefusalCase{"NoName", deleted_begin + 1, text(1, 0), "schedule without a name"},
+        RefusalCase{"NameBeyondTheEnd", deleted_begin + 1, "\xff", "it goes beyond the end"},
+        RefusalCase{"AScheduleTwice", deleted_begin + 8, "s", "a schedule twice"},
+        RefusalCase{"AChangeOfADeletedOne", changed_begin + 8, "d", "a schedule twice"},
+        RefusalCase{"SetWithoutADefinition", set_begin + 4, text(1, 0),
+                    "a schedule without its definition"},
+        RefusalCase{"ChangedWithADefinition", set_begin, "\2",
+                    "a schedule without its definition, or one where none belongs"},
+        RefusalCase{"DeletedWithADefinition", set_begin, "\3",
+                    "a schedule without its definition, or one where none belongs"},
+        RefusalCase{"DefinitionCutOff", set_begin + 4, "\x20",
+                    "the hash does not fit the schedule"},
+        RefusalCase{"DefinitionBeyondTheEnd", set_begin + 4, text(4, '\xff'),
+                    "it goes beyond the end"},
+        RefusalCase{"DefinitionOfAnother", set_begin + 8, "z",
+                    "the hash does not fit the schedule"},
+        RefusalCase{"ProgressOfAnotherFormat", set_begin + 9, "\2", "unknown row format"},
+        RefusalCase{"ProgressInNoState", changed_begin + 10, text(1, 0),
+                    "a schedule in an unknown state"},
+        RefusalCase{"BodyChanged", set_begin + set_bytes - 9, "x",
+                    "the hash does not fit the schedule"}),
+    [](const auto& one) { return one.param.name; });
+
+// A batch of format 6 has a schedule, or a job that one has put; also one that has ended.
+TEST(BatchCodec, ABatchHasFormat6OnlyForSchedules) {
+  JobRow row = {.id = 1, .ttr_s = 1};
+  row.fields = JobFields{.schedule = ScheduleOrigin{.name = "s", .planned = 1}};
+  Batch put;
+  put.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true});
+  EXPECT_EQ(format_of(put), batch_format_with_schedules);
+  EXPECT_TRUE(has_schedules(put));
+  Batch ended;
+  ended.add(JobMoved{.id = 1, .before = row.state, .after = {}, .promised = true});
+  EXPECT_EQ(format_of(ended), batch_format);
+  ended.add(JobEnded{.job = EndedJob{.row = row, .tube = "t", .place = 1},
+                     .span = {.first = 1, .next = 2}});
+  EXPECT_EQ(format_of(ended), batch_format_with_schedules);
+  Batch deleted;
+  deleted.add(ScheduleDeleted{"s"});
+  EXPECT_EQ(format_of(deleted), batch_format_with_schedules);
+  row.fields = JobFields{.put_by = "ann"};
+  Batch other;
+  other.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true});
+  EXPECT_EQ(format_of(other), batch_format_with_ended);
+  EXPECT_FALSE(has_schedules(other));
+}
+
+// A job that a schedule has put does not fit a batch of an earlier format.
+TEST(BatchCodec, AJobOfAScheduleNeedsFormat6) {
+  JobRow row = {.id = 1, .ttr_s = 1};
+  row.fields = JobFields{.schedule = ScheduleOrigin{.name = "s", .planned = 1}};
+  Batch put;
+  put.add(JobMoved{.id = 1, .before = {}, .after = row, .promised = true});
+  put.seal({.epoch = 1, .index = 1});
+  std::string bytes = without_hash(encoded(put));
+  bytes[0] = batch_format_with_ended;
+  bytes.erase(64, 8);
+  const Result<Batch> batch = decode_batch(hashed(bytes));
+  ASSERT_FALSE(batch.ok());
+  EXPECT_NE(batch.status().message().find("it needs format 6"), std::string::npos)
+      << batch.status().message();
+}
+
+TEST(BatchCodec, RandomSchedulesDecodeToThemselves) {
+  std::mt19937_64 random(support::seed());
+  for (int i = 0; i < 200; ++i) {
+    std::deque<std::string> bodies;
+    Batch batch;
+    for (uint64_t left = 1 + random() % 20; left > 0; --left) {
+      const std::string name = fmt::format("schedule-{}", random() % 8);
+      const bool is_there = std::ranges::any_of(batch.schedules(), [&](const ScheduleEffect& one) {
+        return one.name == name && one.progress;
+      });
+      if (is_there && random() % 3 == 0) {
+        batch.add(ScheduleChanged{.name = name, .progress = random_progress(random)});
+      } else if (random() % 3 == 0) {
+        batch.add(ScheduleDeleted{.name = name});
+      } else {
+        Schedule schedule = random_schedule(random, name);
+        bodies.emplace_back(random() % 300, 'b');
+        schedule.put.body_bytes = static_cast<uint32_t>(bodies.back().size());
+        batch.add(ScheduleStored{.schedule = schedule, .progress = random_progress(random)},
+                  bodies.back());
+      }
+    }
+    batch.seal({.epoch = 1, .index = 1});
+    const std::string bytes = encoded(batch);
+    const Result<Batch> back = decode_batch(bytes);
+    ASSERT_TRUE(back.ok()) << back.status().message();
+    expect_same(*back, batch);
+    ASSERT_EQ(encoded(*back), bytes);
+  }
 }
 
 TEST(BatchCodecDeathTest, EncodesOnlySealedBatches) {

@@ -82,14 +82,76 @@ TEST(Batch, CountsTheBytesOfFieldsKeysAndSettings) {
   EXPECT_GE(batch.bytes(), with_key + 403);
 }
 
+Schedule schedule_of(uint32_t body_bytes, std::string tube = "t") {
+  Schedule out = {.name = "s", .tube = std::move(tube), .when = ScheduleAt{1}, .put = {}};
+  out.put.body_bytes = body_bytes;
+  return out;
+}
+
+TEST(Batch, KeepsTheLastDefinitionAndTheLastProgressOfEachSchedule) {
+  Batch batch;
+  batch.add(ScheduleStored{schedule_of(2), {.planned = 1}}, "hi");
+  batch.add(ScheduleChanged{"other", {.planned = 5}});
+  batch.add(ScheduleStored{schedule_of(3, "u"), {.planned = 2}}, "you");
+  batch.add(ScheduleChanged{"s", {.planned = 3}});
+  ASSERT_EQ(batch.schedules().size(), 2U);
+  const ScheduleEffect& first = batch.schedules()[0];
+  EXPECT_EQ(first.name, "s");
+  EXPECT_EQ(first.schedule, Boxed<Schedule>(schedule_of(3, "u")));
+  EXPECT_EQ(first.body, "you");
+  EXPECT_EQ(first.progress, (ScheduleProgress{.planned = 3}));
+  EXPECT_FALSE(batch.schedules()[1].schedule);
+  EXPECT_EQ(batch.schedules()[1].progress, (ScheduleProgress{.planned = 5}));
+  EXPECT_TRUE(batch.promised());
+  EXPECT_FALSE(batch.must_sync());
+  EXPECT_EQ(batch.operations(), 4U);
+}
+
+// An earlier batch may have stored the schedule, so that its rows must be deleted.
+TEST(Batch, AScheduleThatWasSetAndDeletedIsStillDeleted) {
+  Batch batch;
+  batch.add(ScheduleStored{schedule_of(2), {.planned = 1}}, "hi");
+  batch.add(ScheduleDeleted{"s"});
+  ASSERT_EQ(batch.schedules().size(), 1U);
+  EXPECT_FALSE(batch.schedules()[0].schedule);
+  EXPECT_FALSE(batch.schedules()[0].progress);
+  EXPECT_EQ(batch.schedules()[0].body, "");
+  // It may be set again.
+  batch.add(ScheduleStored{schedule_of(0), {.planned = 9}});
+  ASSERT_EQ(batch.schedules().size(), 1U);
+  EXPECT_EQ(batch.schedules()[0].progress, (ScheduleProgress{.planned = 9}));
+}
+
+TEST(Batch, CountsTheBytesOfSchedules) {
+  const std::string body(500, 'b');
+  Batch batch;
+  batch.add(ScheduleChanged{"s", {.planned = 1}});
+  const size_t changed = batch.bytes();
+  EXPECT_GE(changed, 64U);
+  batch.add(ScheduleStored{schedule_of(500), {.planned = 1}}, body);
+  EXPECT_GE(batch.bytes(), changed + 500);
+  batch.add(ScheduleDeleted{"s"});
+  EXPECT_EQ(batch.bytes(), changed);
+}
+
+TEST(BatchDeathTest, AScheduleHasItsBodyAndChangesOnlyWhileItIsThere) {
+  Batch batch;
+  EXPECT_DEATH(batch.add(ScheduleStored{schedule_of(2), {.planned = 1}}, "h"), "check_failed");
+  EXPECT_DEATH(batch.add(ScheduleDeleted{"s"}, "h"), "check_failed");
+  batch.add(ScheduleDeleted{"s"});
+  EXPECT_DEATH(batch.add(ScheduleChanged{"s", {.planned = 1}}), "check_failed");
+}
+
 TEST(Batch, IsEmptyAfterClear) {
   Batch batch;
   batch.add(key_of(1));
   batch.add(SettingsStored{.tube = "t", .settings = {}});
+  batch.add(ScheduleDeleted{"s"});
   batch.clear();
   EXPECT_TRUE(batch.empty());
   EXPECT_TRUE(batch.keys().empty());
   EXPECT_TRUE(batch.metas().empty());
+  EXPECT_TRUE(batch.schedules().empty());
   EXPECT_EQ(batch.bytes(), 0U);
   EXPECT_EQ(batch.operations(), 0U);
   batch.add(key_of(2));

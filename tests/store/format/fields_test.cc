@@ -91,6 +91,9 @@ INSTANTIATE_TEST_SUITE_P(
         PinCase{"OneRest", bytes_of({.ttr_rest_ns = nanos_per_ms}), "0a08000000000040420f00"},
         PinCase{"Restored", bytes_of({.restored = 258}), "0f08000201000000000000"},
         PinCase{"PutBy", bytes_of({.put_by = "ann"}), "120300616e6e"},
+        PinCase{"Schedule",
+                bytes_of({.schedule = ScheduleOrigin{.name = "nightly", .planned = 258}}),
+                "140f0002010000000000006e696768746c79"},
         PinCase{"FirstReserved", bytes_of({.first_reserved = 258}), "1308000201000000000000"},
         PinCase{"SettingsKeep", bytes_of_settings({.keep = 258}), "1008000201000000000000"},
         PinCase{"SettingsKeepMax", bytes_of_settings({.keep_max = 258}), "11040002010000"},
@@ -237,7 +240,12 @@ constexpr Nanos too_long = Nanos{UINT32_MAX} * nanos_per_second + nanos_per_ms;
 INSTANTIATE_TEST_SUITE_P(
     Format, RefusedFields,
     testing::Values(
-        in_job("UnknownTag", field(20, one), "field 20 is unknown"),
+        in_job("UnknownTag", field(32, one), "field 32 is unknown"),
+        in_job("ScheduleTooShort", field(20, one), "field 20 is invalid"),
+        in_job("ScheduleWithoutAName", field(20, number(Nanos{1})), "schedule without a name"),
+        in_job("SchedulePlannedNegative", field(20, number(Nanos{-1}) + "s"),
+               "planned before the epoch"),
+        in_job("TubeOfAJob", field(21, one), "field 21 is unknown"),
         in_job("RestoredTooShort", field(15, one), "field 15 is invalid"),
         in_job("RestoredZero", field(15, number(JobId{0})), "a field without a value"),
         in_job("KeepOfAJob", field(16, number(Nanos{1})), "field 16 is unknown"),

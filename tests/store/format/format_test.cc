@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "01000000141312112423222134333231444342410d0c0b0a5857565554535251"
                 "686766656463626174737271787776757c7b7a79040302010807060500000000"},
         PinCase{"FormatVersion", text(view(encode_format_version(format_version))),
-                "0100000004000000"},
+                "0100000005000000"},
         PinCase{"Commit",
                 text(view(encode(CommitRow{.epoch = 2, .index = 5, .known_durable = 4, .now = 9}))),
                 "01000000000000000200000000000000050000000000000004000000000000000900000000000000"},
@@ -94,9 +94,9 @@ constexpr std::array<std::string_view, 6> families_of_format_1 = {"default", "re
                                                                   "delayed", "buried", "bodies"};
 
 TEST(Format, FamilyNames) {
-  EXPECT_EQ(family_names,
-            (std::array<std::string_view, 10>{"default", "ready", "reserved", "delayed", "buried",
-                                              "bodies", "keys", "notes", "ended", "ended_order"}));
+  EXPECT_EQ(family_names, (std::array<std::string_view, 11>{
+                              "default", "ready", "reserved", "delayed", "buried", "bodies", "keys",
+                              "notes", "ended", "ended_order", "schedules"}));
   EXPECT_EQ(name_of(Family::Meta), "meta");
   EXPECT_EQ(name_of(Family::Keys), "keys");
   EXPECT_EQ(name_of(Family::Notes), "notes");
@@ -109,9 +109,11 @@ TEST(Format, ThoseThatAreServed) {
   EXPECT_TRUE(is_served(2));
   EXPECT_TRUE(is_served(3));
   EXPECT_TRUE(is_served(4));
-  EXPECT_FALSE(is_served(5));
+  EXPECT_TRUE(is_served(5));
+  EXPECT_FALSE(is_served(6));
   EXPECT_EQ(format_with_notes, 3U);
   EXPECT_EQ(format_with_ended, 4U);
+  EXPECT_EQ(format_with_schedules, 5U);
 }
 
 TEST(Format, FamiliesOfEachFormat) {
@@ -121,9 +123,11 @@ TEST(Format, FamiliesOfEachFormat) {
       std::ranges::equal(families_of(2, format_families), std::span(family_names).first(7)));
   EXPECT_TRUE(
       std::ranges::equal(families_of(3, format_families), std::span(family_names).first(8)));
-  EXPECT_TRUE(std::ranges::equal(families_of(4, format_families), family_names));
-  // A later format that is not in the table has the families of the last entry.
+  EXPECT_TRUE(
+      std::ranges::equal(families_of(4, format_families), std::span(family_names).first(10)));
   EXPECT_TRUE(std::ranges::equal(families_of(5, format_families), family_names));
+  // A later format that is not in the table has the families of the last entry.
+  EXPECT_TRUE(std::ranges::equal(families_of(6, format_families), family_names));
   constexpr std::array<std::string_view, 1> fewer = {"default"};
   const std::array<FamilyNames, 2> two = {FamilyNames(family_names), FamilyNames(fewer)};
   EXPECT_EQ(families_of(1, two).size(), family_count);

@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                    [](RawDb& db) {
                      db.put(Family::Meta, "f", view(encode_format_version(format_version + 1)));
                    },
-                   StatusCode::Unsupported, "its format is 5, which only a newer program reads"},
+                   StatusCode::Unsupported, "its format is 6, which only a newer program reads"},
         // A newer program has also written to its log.
         DamageCase{"UnknownFamily",
                    [](RawDb& db) {
