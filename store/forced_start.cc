@@ -165,10 +165,10 @@ Status take_key(const KeyStored& key, const absl::flat_hash_set<JobId>& left_out
 std::string ForcedOutcome::fields() const {
   const auto count = [this](JobState state) { return jobs[static_cast<size_t>(state)]; };
   return fmt::format(
-      "ready={} reserved={} delayed={} buried={} tubes={} keys={} deleted_later={} put_later={} "
-      "ended_gone_later={}",
+      "ready={} reserved={} delayed={} buried={} tubes={} keys={} schedules={} "
+      "deleted_later={} put_later={} ended_gone_later={}",
       count(JobState::Ready), count(JobState::Reserved), count(JobState::Delayed),
-      count(JobState::Buried), tubes, keys, deleted_later.size(), put_later.size(),
+      count(JobState::Buried), tubes, keys, schedules, deleted_later.size(), put_later.size(),
       ended_gone_later.size());
 }
 
@@ -203,6 +203,7 @@ Result<ForcedOutcome> foresee(const Database& view, bool compares_bodies) {
   }
   for (const auto& job : outcome.deleted_later) --outcome.jobs[static_cast<size_t>(job.state)];
   outcome.tubes = loaded.tubes.size();
+  outcome.schedules = loaded.schedules;
   outcome.keys = loaded.keys - outcome.keys_of_deleted.size();
   return outcome;
 }
@@ -298,8 +299,9 @@ Status Store::Impl::check_promise(const Loaded& loaded) const {
   for (size_t state = 0; state < found.jobs.size(); ++state) found.jobs[state] = loaded.jobs[state];
   found.tubes = loaded.tubes.size();
   found.keys = loaded.keys;
+  found.schedules = loaded.schedules;
   if (found.jobs == promised->jobs && found.tubes == promised->tubes &&
-      found.keys == promised->keys) {
+      found.keys == promised->keys && found.schedules == promised->schedules) {
     return {};
   }
   return {StatusCode::Corruption, fmt::format("the forced start has announced {}, and found {}",

@@ -28,6 +28,7 @@ struct ForcedOutcome {
   std::array<uint64_t, job_states.size()> jobs = {};
   uint64_t tubes = 0;
   uint64_t keys = 0;
+  uint64_t schedules = 0;
   // What is left out, and removed, because the tables of bodies are further than the others. A job
   // without a body was deleted behind the cut, and a body without a job was put there. A job that
   // has ended and is kept has a body, too.

@@ -170,6 +170,7 @@ Status load_salvaged(const Salvage& salvage, const LoadSink& sink) {
   for (const TubePaused& pause : salvage.pauses()) {
     if (done.ok()) done = sink.pause(pause);
   }
+  if (done.ok() && sink.schedule) done = salvage.each_schedule(sink.schedule);
   if (done.ok()) done = salvage.each_job(sink.job);
   return done.ok() ? salvage.each_key(sink.key) : done;
 }

@@ -77,6 +77,8 @@ struct Builder::Impl {
   Status flush();
   // Called before something is added that needs this format.
   Status begin_format(uint32_t needed);
+  // Called before the row of a job is added, ended or not.
+  Status begin_format_of(const JobRow& row);
   // Adds the body of the job, whose notes may follow.
   Status add_body(const JobRow& row, std::string_view body);
   void put(Family family, std::string_view key, std::string_view value);
@@ -97,7 +99,8 @@ struct Builder::Impl {
   uint32_t last_notes = 0;                 // and how many it counts.
   std::map<std::string, EndedSpan> ended;  // By tube.
   uint32_t format = format_base;
-  JobId last_key_job = 0;  // The highest id that a key names.
+  JobId last_key_job = 0;       // The highest id that a key names,
+  JobId last_schedule_job = 0;  // and that a schedule does.
   bool published = false;
 };
 
@@ -169,6 +172,24 @@ Status Builder::add_key(const KeyStored& key) {
   return impl_->write_if_full();
 }
 
+Status Builder::add_schedule(const ScheduleStored& stored, std::string_view body) {
+  const Schedule& schedule = *stored.schedule;
+  std::string_view wrong = problem(schedule);
+  if (wrong.empty()) wrong = problem(stored.progress);
+  if (!wrong.empty()) return {StatusCode::InvalidArgument, std::string(wrong)};
+  if (Status begun = impl_->begin_format(format_with_schedules); !begun.ok()) return begun;
+  impl_->last_schedule_job = std::max(impl_->last_schedule_job, stored.progress.last_job);
+  impl_->put(Family::Schedules, schedule_key(ScheduleTag::Definition, schedule.name),
+             encode(schedule, body));
+  impl_->put(Family::Schedules, schedule_key(ScheduleTag::Progress, schedule.name),
+             view(encode(stored.progress)));
+  return impl_->write_if_full();
+}
+
+Status Builder::Impl::begin_format_of(const JobRow& row) {
+  return row.fields && row.fields->schedule ? begin_format(format_with_schedules) : Status();
+}
+
 Status Builder::add_job(const JobRow& row, std::string_view body) {
   if (const auto wrong = problem(row); !wrong.empty()) {
     return {StatusCode::InvalidArgument, std::string(wrong)};
@@ -178,6 +199,7 @@ Status Builder::add_job(const JobRow& row, std::string_view body) {
   if (row.fields && has_history(*row.fields)) {
     if (Status begun = impl_->begin_format(format_with_ended); !begun.ok()) return begun;
   }
+  if (Status begun = impl_->begin_format_of(row); !begun.ok()) return begun;
   impl_->put(family_of(row.state), view(job_key(row.id)), view(encode(row)));
   return impl_->add_body(row, body);
 }
@@ -189,6 +211,7 @@ Status Builder::add_ended(const EndedJob& job, std::string_view body) {
   CHECK(job.row.id > impl_->last_ended_id);
   impl_->last_ended_id = job.row.id;
   if (Status begun = impl_->begin_format(format_with_ended); !begun.ok()) return begun;
+  if (Status begun = impl_->begin_format_of(job.row); !begun.ok()) return begun;
   impl_->put(Family::Ended, view(job_key(job.row.id)), encode(job));
   impl_->put(Family::EndedOrder, ended_order_key(job.tube, job.place), view(encode(order_of(job))));
   const auto [span, is_first] =
@@ -242,6 +265,11 @@ Status Builder::publish(const CommitRow& commit, JobId next_id) {
     return {StatusCode::InvalidArgument,
             fmt::format("next id {} is not above the id of job {}, which a key names", next_id,
                         impl.last_key_job)};
+  }
+  if (next_id <= impl.last_schedule_job) {
+    return {StatusCode::InvalidArgument,
+            fmt::format("next id {} is not above the id of job {}, which a schedule names", next_id,
+                        impl.last_schedule_job)};
   }
   for (const auto& [tube, span] : impl.ended) {
     impl.put(Family::Meta, ended_span_key(tube), view(encode(span)));

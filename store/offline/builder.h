@@ -41,6 +41,9 @@ class Builder {
   // InvalidArgument: the settings or the row are invalid. REQUIRES: no key is added twice.
   Status add_settings(const SettingsStored& stored);
   Status add_key(const KeyStored& key);
+  // InvalidArgument: the schedule or its progress is invalid. REQUIRES: the body has as many bytes
+  // as the schedule says, and no name is added twice.
+  Status add_schedule(const ScheduleStored& stored, std::string_view body);
   // REQUIRES: ids ascend, and the tube's number came from tube(). InvalidArgument: the row is
   // invalid.
   Status add_job(const JobRow& row, std::string_view body);
@@ -55,8 +58,8 @@ class Builder {
   Status add_ended(const EndedJob& job, std::string_view body);
 
   // Publishes the directory durably, in the state that a clean stop after that commit would leave.
-  // InvalidArgument: the commit row is invalid, or a job or the job of a key has an id at or above
-  // next_id.
+  // InvalidArgument: the commit row is invalid, or a job, the job of a key or the last job of a
+  // schedule has an id at or above next_id.
   Status publish(const CommitRow& commit, JobId next_id);
 
  private:

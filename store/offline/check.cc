@@ -94,6 +94,7 @@ Status check_rows(const CheckOptions& options, CheckSummary& summary, FaultList&
   check_keys(*db, meta, summary, faults);
   check_notes(*db, options, summary, faults);
   check_ended_order(*db, options, summary, has_all_ended, faults);
+  check_schedules(*db, meta, summary, faults);
   return {};
 }
 

@@ -47,6 +47,7 @@ struct CheckSummary {
   uint64_t keys = 0;
   uint64_t notes = 0;
   uint64_t ended = 0;  // Jobs that have ended and are kept.
+  uint64_t schedules = 0;
   uint64_t tables = 0;
   uint64_t faults = 0;
   // Whether a server starts nevertheless: the only faults are of bodies, notes and ended jobs,
@@ -59,9 +60,10 @@ struct CheckSummary {
 // do not fit the order and the places of their tubes, wrong sizes and
 // hashes, ids that are not below the next id, wrong tubes and settings, keys that do not fit the
 // jobs that hold them, notes without a job or that their job does not count, jobs that count notes
-// which are not there, unknown rows of meta, and tables with wrong checksums or counts. If a family
-// cannot be read to its end, the rest of that family is skipped and the others are checked. A
-// directory that does not open is one fault. The memory does not grow with the number of jobs.
+// which are not there, schedules of which one row is missing, unknown rows of meta, and tables with
+// wrong checksums or counts. If a family cannot be read to its end, the rest of that family is
+// skipped and the others are checked. A directory that does not open is one fault. The memory does
+// not grow with the number of jobs.
 //
 // NotFound: there is no such directory. Locked: a server uses it. Io: it cannot be read.
 Result<CheckSummary> check_directory(const CheckOptions& options);

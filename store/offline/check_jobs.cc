@@ -202,6 +202,9 @@ void JobCheck::check_fields(const JobRow& row, Family family) {
     check_name(fields.concurrency->key, "the concurrency key is not one that a job can have");
   }
   if (fields.notes > 0) check_notes_of(db_, family, row, damaged_notes_, faults_);
+  if (fields.schedule) {
+    check_name(fields.schedule->name, "the schedule has a name that no schedule can have");
+  }
   if (fields.key) check_name(fields.key->key, "the key is not one that a job can have");
 }
 

@@ -110,6 +110,9 @@ void check_ended_order(const Database& db, const CheckOptions& options, const Ch
 // Checks that an ended job is in the order of its tube.
 void check_order_of(const Database& db, const EndedJob& job, const MetaFacts& meta,
                     FaultList& faults);
+// Checks that both rows of each schedule are there.
+void check_schedules(const Database& db, const MetaFacts& meta, CheckSummary& summary,
+                     FaultList& faults);
 void check_tables(const Database& db, const CheckOptions& options, CheckSummary& summary,
                   FaultList& faults);
 

@@ -28,6 +28,7 @@ struct Repair::Impl {
 
   Status build(const std::string& to, LostJobs& lost);
   Status add_tubes();
+  Status add_schedules();
   Status add_job(JobRow row, std::string_view body, std::vector<Note> notes);
   Status add_jobs(LostJobs& lost);
   Status add_ended(EndedJob job, std::string_view body, std::vector<Note> notes);
@@ -45,6 +46,7 @@ struct Repair::Impl {
   std::map<TubeId, TubeId> tubes;  // In the new database, by number in the old one.
   uint64_t jobs = 0;
   uint64_t ended = 0;
+  uint64_t schedules = 0;
   uint64_t lost_count = 0;
   std::set<JobId> lost_with_key;
 };
@@ -110,6 +112,7 @@ Status Repair::Impl::build(const std::string& to, LostJobs& lost) {
   if (!begun.ok()) return begun.take_status();
   builder = begun.take();
   Status done = add_tubes();
+  if (done.ok()) done = add_schedules();
   if (done.ok()) done = add_jobs(lost);
   if (done.ok()) done = add_keys();
   if (done.ok()) done = check_counts();
@@ -133,6 +136,13 @@ Status Repair::Impl::add_tubes() {
     if (Status added = builder->add_settings(settings); !added.ok()) return added;
   }
   return {};
+}
+
+Status Repair::Impl::add_schedules() {
+  return salvage->each_schedule([&](const ScheduleStored& stored, std::string_view body) {
+    ++schedules;
+    return builder->add_schedule(stored, body);
+  });
 }
 
 namespace {
@@ -211,8 +221,8 @@ Status Repair::Impl::add_keys() {
 // now. A disk that fails may read differently.
 Status Repair::Impl::check_counts() const {
   const Salvaged& said = salvage->account();
-  const bool has_ended = ended == said.ended;
-  if (jobs == said.whole_jobs() && lost_count == said.lost_jobs() && has_ended) return {};
+  const bool has_rest = ended == said.ended && schedules == said.schedules;
+  if (jobs == said.whole_jobs() && lost_count == said.lost_jobs() && has_rest) return {};
   return {StatusCode::Corruption,
           fmt::format("{} jobs can be read now and {} cannot, where {} and {} were announced; "
                       "nothing was changed",

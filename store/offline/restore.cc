@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "store/disk/database_copy.h"
 #include "store/disk/file_tree.h"
+#include "store/reader.h"
 #include "store/store.h"
 
 namespace perennial::store {
@@ -34,6 +37,7 @@ class Restoration {
     restored_ = {.manifest = manifest.take(), .next_id = 1};
     restored_.next_id = restored_.manifest.next_id;
     if (Status known = check_format(); !known.ok()) return known;
+    if (Status found = find_schedules(); !found.ok()) return found;
     if (Status removed = remove_leftover(); !removed.ok()) return removed;
     Status made = make();
     if (made.ok()) return std::move(restored_);
@@ -98,17 +102,50 @@ class Restoration {
     if (Status copied = copy_database(tree_, from_ + "/db", db, how_.copy); !copied.ok()) {
       return copied;
     }
-    if (how_.skip_ids > 0) {
-      if (Status raised = raise_next_id(); !raised.ok()) return raised;
+    if (how_.skip_ids > 0 || !to_pause_.empty()) {
+      if (Status changed = change(); !changed.ok()) return changed;
     }
     Status done = tree_.sync_dir(temporary_);
     if (done.ok()) done = tree_.publish(temporary_, to_);
     return done;
   }
 
+  // Finds the schedules that are to be paused. Without any the copy is not opened for them, so that
+  // it stays as it was.
+  Status find_schedules() {
+    if (!how_.pause_schedules || restored_.manifest.format < format_with_schedules) return {};
+    const Result<std::unique_ptr<Reader>> reader = Reader::open({.path = from_, .env = how_.env});
+    if (!reader.ok()) return reader.status();
+    const auto nothing = [](const auto&...) { return Status(); };
+    const auto take = [this](const ScheduleStored& stored, std::string_view /*body*/) {
+      if (stored.progress.is_paused) return Status();
+      to_pause_.push_back({.name = stored.schedule->name, .progress = stored.progress});
+      to_pause_.back().progress.is_paused = true;
+      return Status();
+    };
+    return (*reader)->load({.tube = nothing,
+                            .pause = nothing,
+                            .settings = nothing,
+                            .job = nothing,
+                            .key = nothing,
+                            .schedule = take});
+  }
+
+  Status pause_schedules(Store& store) {
+    if (to_pause_.empty() || !store.cluster_id().empty()) return {};
+    Batch batch;
+    for (const ScheduleChanged& paused : to_pause_) batch.add(paused);
+    batch.seal({.epoch = store.opening().epoch,
+                .index = store.applied() + 1,
+                .known_durable = store.durable(),
+                .now = store.opening().last_now});
+    restored_.schedules_paused = to_pause_.size();
+    return store.write(batch, true);
+  }
+
   // Does a start and a clean stop, as a server would: the start finds all damage that a start can
   // find, and the stop writes the next id.
-  Status raise_next_id() {
+  Status change() {
     Result<std::unique_ptr<Store>> store = Store::open({.data_dir = temporary_, .env = how_.env});
     if (!store.ok()) return store.take_status();
     const Opening& opening = (*store)->opening();
@@ -117,9 +154,13 @@ class Restoration {
               fmt::format("the copy ends with commit {}, and the checkpoint with {}",
                           opening.last_index, restored_.manifest.commit.index)};
     }
-    const Result<JobId> raised = skip_ids(opening.next_id, how_.skip_ids);
-    if (!raised.ok()) return raised.status();
-    restored_.next_id = *raised;
+    restored_.next_id = opening.next_id;
+    if (how_.skip_ids > 0) {
+      const Result<JobId> raised = skip_ids(opening.next_id, how_.skip_ids);
+      if (!raised.ok()) return raised.status();
+      restored_.next_id = *raised;
+    }
+    if (Status paused = pause_schedules(**store); !paused.ok()) return paused;
     restored_.is_of_cluster = !(*store)->cluster_id().empty();
     return (*store)->close(restored_.next_id);
   }
@@ -130,6 +171,7 @@ class Restoration {
   const std::string to_;
   const std::string temporary_;
   Restored restored_;
+  std::vector<ScheduleChanged> to_pause_;
 };
 
 }  // namespace

@@ -17,6 +17,9 @@ struct Restore {
   // How far the next id is raised, so that ids given out after the checkpoint are not used again.
   // 0: the directory is an exact copy.
   uint64_t skip_ids = skipped_ids;
+  // All schedules are paused, so that the new directory puts no jobs beside the one that goes on.
+  // Those of a node of a cluster stay as they are: its log goes on behind them.
+  bool pause_schedules = false;
   bool copy = false;  // Copy tables even where they could be hard links.
   // Gets the number of bytes read so far.
   std::function<void(uint64_t)> progress = {};
@@ -28,6 +31,8 @@ struct Restored {
   JobId next_id = 1;
   // It was made by a node of a cluster, whose log goes on behind it. Not known of an exact copy.
   bool is_of_cluster = false;
+  // How many schedules are paused because that was asked for.
+  uint64_t schedules_paused = 0;
 };
 
 // Verifies a checkpoint, links its tables and copies its other files to `to`.restoring, syncs, and

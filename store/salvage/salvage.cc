@@ -132,6 +132,7 @@ Result<std::unique_ptr<Salvage>> Salvage::open(const std::string& db_path, const
                   fmt::format("its format is {}, and this program salvages format {}",
                               *salvage->format_, served_formats(options)));
   }
+  if (Status read = salvage->read_schedules(); !read.ok()) return read;
   if (Status read = salvage->read_jobs(); !read.ok()) return read;
   if (Status read = salvage->read_rest(options); !read.ok()) return read;
   return salvage;

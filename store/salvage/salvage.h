@@ -30,7 +30,7 @@ namespace perennial::store {
 // Everything that can be read of a damaged database, as rows that fit together: each job is there
 // once and has a tube, and each key is held by its job. A checkpoint of the same database adds what
 // it has of the rows that cannot be read. It writes nothing. Its memory grows with the number of
-// tubes and of jobs with a key, and not with the number of jobs.
+// tubes, of schedules and of jobs with a key, and not with the number of jobs.
 class Salvage {
  public:
   // Reads everything once. `checkpoint`: the path of one, or empty. Corruption: it cannot be said
@@ -64,6 +64,9 @@ class Salvage {
   Status each_ended(const TakeEnded& take) const;
   // Where they are, by tube.
   const std::map<std::string, EndedSpan>& ended_spans() const { return ended_spans_; }
+  // Visits the schedules by name.
+  Status each_schedule(
+      const std::function<Status(const ScheduleStored&, std::string_view body)>& take) const;
   // Visits the keys in the order of the store.
   Status each_key(const std::function<Status(const KeyStored&)>& take) const;
 
@@ -126,6 +129,7 @@ class Salvage {
   void read_meta_row(std::string_view key, const std::string& value);
   void read_copied_tube(std::string_view key, const std::string& value);
   void find_places_of_copied_tubes();
+  Status read_schedules();
   Status read_jobs();
   Status read_rest(const Options& options);
   Status each_id(bool with_bodies, const std::function<Status(Visit&)>& visit) const;
@@ -162,8 +166,9 @@ class Salvage {
   std::vector<TubePaused> pauses_;
   std::vector<SettingsStored> settings_;
   std::map<std::string, EndedSpan> ended_spans_;
-  std::map<std::string, Claim> claims_;     // By key_row_key().
-  absl::flat_hash_set<JobId> without_key_;  // Jobs whose key belongs to another job.
+  std::map<std::string, ScheduleProgress> schedules_;  // By name.
+  std::map<std::string, Claim> claims_;                // By key_row_key().
+  absl::flat_hash_set<JobId> without_key_;             // Jobs whose key belongs to another job.
 };
 
 }  // namespace perennial::store

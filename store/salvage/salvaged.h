@@ -23,6 +23,18 @@ struct IdList {
   }
 };
 
+// Names, of which only the first are kept.
+struct NameList {
+  static constexpr size_t kept_max = 1'000;
+
+  uint64_t count = 0;
+  std::vector<std::string> names = {};
+
+  void add(const std::string& name) {
+    if (count++ < kept_max) names.push_back(name);
+  }
+};
+
 // A part of a table that cannot be read.
 struct UnreadableRange {
   // In the file, to within a few bytes: RocksDB tells the places of blocks in parts of the whole.
@@ -80,6 +92,8 @@ struct Salvaged {
   uint64_t notes = 0;              // Notes of jobs with a row.
   uint64_t ended = 0;      // Jobs that have ended and are kept, whose rows and bodies are whole,
   IdList ended_lost = {};  // and those of which one of the two is not.
+  uint64_t schedules = 0;  // Schedules of which both rows are those that were written last,
+  NameList schedules_lost = {};  // and those of which one is not, or may not be.
   // Notes that jobs with a row count, and that cannot be read. A repair leaves none, so that they
   // alone are no damage.
   uint64_t notes_lost = 0;
@@ -98,7 +112,8 @@ struct Salvaged {
     return tables.empty() && manifest_problem.empty() && tables_unlisted == 0 &&
            log_problem.empty() && lost_jobs() == 0 && uncertain.count == 0 &&
            rows_older.count == 0 && tubes_renamed == 0 && meta_rows_dropped == 0 &&
-           keys_rebuilt == 0 && keys_dropped == 0 && ended_lost.count == 0;
+           keys_rebuilt == 0 && keys_dropped == 0 && ended_lost.count == 0 &&
+           schedules_lost.count == 0;
   }
 };
 

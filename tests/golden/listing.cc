@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -65,7 +66,55 @@ std::string text_of(const JobFields& fields) {
   add("restored", fields.restored);
   if (!fields.put_by.empty()) out += " put_by=" + text_of(fields.put_by.str());
   add("first_reserved", fields.first_reserved);
+  if (fields.schedule) {
+    out += fmt::format(" schedule={} planned={}", text_of(fields.schedule->name),
+                       fields.schedule->planned);
+  }
   return out;
+}
+
+std::string text_of(const ScheduleWhen& when) {
+  if (const auto* const every = std::get_if<ScheduleEvery>(&when)) {
+    return fmt::format(" every={} anchor={}", every->period, every->anchor.value_or(-1));
+  }
+  if (const auto* const cron = std::get_if<ScheduleCron>(&when)) {
+    return fmt::format(" cron={} zone={}", text_of(cron->expression), text_of(cron->zone));
+  }
+  return fmt::format(" at={}", std::get<ScheduleAt>(when).time);
+}
+
+std::string text_of(const PutOptions& options) {
+  std::string out;
+  if (options.tries) out += fmt::format(" tries={}", options.tries->value);
+  out += text_of(options.backoff);
+  if (!options.dead.empty()) out += " dead=" + text_of(options.dead);
+  if (options.expire.nanos != 0) out += fmt::format(" expire={}", options.expire.nanos);
+  if (options.key) {
+    out += fmt::format(" key={} ttl={} until={}", text_of(options.key->key), options.key->seconds,
+                       options.until ? text_of(*options.until) : "none");
+  }
+  if (options.concurrency) {
+    out += fmt::format(" con={} max={}", text_of(options.concurrency->key),
+                       options.concurrency->jobs_max);
+  }
+  if (options.delay_rest_ns != 0) out += fmt::format(" delay_rest={}", options.delay_rest_ns);
+  if (options.ttr_rest_ns != 0) out += fmt::format(" ttr_rest={}", options.ttr_rest_ns);
+  return out;
+}
+
+std::string line_of(const ScheduleStored& stored, std::string_view body) {
+  const Schedule& schedule = *stored.schedule;
+  const ScheduleProgress& progress = stored.progress;
+  return fmt::format(
+      "schedule {} tube={}{} priority={} delay={} ttr={}{} missed_max={} overlap={} jitter={} "
+      "state={} planned={} paused={} last_planned={} last_fired={} last_job={} fired={} "
+      "skipped={} missed={} body={}\n",
+      text_of(schedule.name), text_of(schedule.tube), text_of(schedule.when), schedule.put.priority,
+      schedule.put.delay_s, schedule.put.ttr_s,
+      schedule.put.options ? text_of(*schedule.put.options) : "", schedule.missed_max,
+      static_cast<int>(schedule.overlap), schedule.jitter, static_cast<int>(progress.state),
+      progress.planned.value_or(-1), progress.is_paused, progress.last_planned, progress.last_fired,
+      progress.last_job, progress.fired, progress.skipped, progress.missed, text_of(body));
 }
 
 std::string line_of(const KeyStored& key) {
@@ -173,16 +222,22 @@ Result<std::string> list(const std::string& data_dir) {
     places += fmt::format("places of {} from={} to={}\n", text_of(name), span.first, span.next);
     return Status();
   };
+  std::string schedules;
+  const auto schedule = [&](const ScheduleStored& stored, std::string_view body) {
+    schedules += line_of(stored, body);
+    return Status();
+  };
   Status loaded = (*reader)->load({.tube = tube,
                                    .pause = pause,
                                    .settings = take_settings,
                                    .job = job,
                                    .key = key,
-                                   .ended = ended});
+                                   .ended = ended,
+                                   .schedule = schedule});
   if (!loaded.ok()) return loaded;
   const Result<std::string> ended_jobs = list_ended(**reader);
   if (!ended_jobs.ok()) return ended_jobs.status();
-  return out + settings + places + *ended_jobs;
+  return out + settings + schedules + places + *ended_jobs;
 }
 
 }  // namespace perennial::golden

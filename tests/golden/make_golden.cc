@@ -1,13 +1,14 @@
 // Makes a golden data directory of this program's format, and its listing beside it:
 //
 //   ninja -C build make_golden
-//   build/make_golden tests/golden/format_4
+//   build/make_golden tests/golden/format_5
 //
 // For a new format only, once: what is there must never change. Another run gives the same content
 // in other bytes, because RocksDB draws names for its sessions.
 
 #include <array>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -28,7 +29,7 @@ using store::Store;
 
 constexpr Nanos begin = 1'700'000'000 * nanos_per_second;
 constexpr JobId id_mark = 1001;  // Ids below this may be given out before the mark is raised.
-constexpr JobId id_end = 26;     // The lowest id that was not given out.
+constexpr JobId id_end = 28;     // The lowest id that was not given out.
 
 // Writes batches that are the same in each run.
 class Writer {
@@ -94,6 +95,10 @@ class Writer {
     rows_[id] = row;
     return number;
   }
+  void set(const Schedule& schedule, const ScheduleProgress& progress, std::string body) {
+    schedule_bodies_.push_back(std::move(body));
+    batch_.add(ScheduleStored{.schedule = schedule, .progress = progress}, schedule_bodies_.back());
+  }
   template <typename Effect>
   void add(const Effect& effect) {
     batch_.add(effect);
@@ -114,6 +119,7 @@ class Writer {
   BatchIndex index_ = 0;
   std::array<JobRow, id_end> rows_ = {};
   std::array<std::string, id_end> bodies_;
+  std::deque<std::string> schedule_bodies_;
   std::map<JobId, EndedJob> ended_;
   std::map<std::string, EndedSpan> spans_;
 };
@@ -242,6 +248,69 @@ void change_ended(Writer& writer) {
   writer.commit();
 }
 
+// What format 5 has added: schedules, and the jobs that they have put.
+Schedule schedule_of(std::string name, ScheduleWhen when, uint32_t body_bytes) {
+  Schedule out = {
+      .name = std::move(name), .tube = "kept", .when = std::move(when), .put = {}, .missed_max = 0};
+  out.put.body_bytes = body_bytes;
+  return out;
+}
+
+void write_schedules(Writer& writer) {
+  Schedule every = schedule_of("every-field", ScheduleCron{"30 2 * * 1-5", "Europe/Berlin"}, 256);
+  every.put.priority = 4'294'967'295;
+  every.put.delay_s = 5;
+  every.put.ttr_s = 60;
+  PutOptions& options = every.put.options.make();
+  options.tries = TriesOption{tries_max};
+  options.backoff = Backoff{.first = nanos_per_ms, .cap = nanos_per_second};
+  options.dead = std::string(tube_name_bytes_max, 'd');
+  options.expire.nanos = 3600 * nanos_per_second;
+  options.key = KeyOption{.key = std::string(key_bytes_max, 'k'), .seconds = 5};
+  options.until = KeyUntil::Reserved;
+  options.concurrency = ConcurrencyKey{.key = "user-7", .jobs_max = 2};
+  options.delay_rest_ns = 250 * nanos_per_ms;
+  options.ttr_rest_ns = 500 * nanos_per_ms;
+  every.missed_max = schedule_missed_limit;
+  every.overlap = ScheduleOverlap::Skip;
+  every.jitter = 300 * nanos_per_second;
+  writer.set(every,
+             {.planned = begin + 3600 * nanos_per_second,
+              .last_planned = begin,
+              .last_fired = begin + 1,
+              .last_job = 26,
+              .fired = 3,
+              .skipped = 2,
+              .missed = 1,
+              .is_paused = true},
+             all_bytes());
+  Schedule minutely = schedule_of(std::string(schedule_name_bytes_max, 'm'),
+                                  ScheduleEvery{60 * nanos_per_second, begin}, 0);
+  minutely.overlap = ScheduleOverlap::Replace;
+  writer.set(minutely, {.planned = begin + 60 * nanos_per_second}, "");
+  writer.set(schedule_of("once", ScheduleAt{begin}, 4), {.planned = begin}, "once");
+  writer.set(schedule_of("will-be-gone", ScheduleAt{begin}, 1), {.planned = begin}, "x");
+  const ScheduleOrigin origin = {.name = "every-field", .planned = begin};
+  writer.put(26, 0, all_bytes(), {.ttr_s = 60, .fields = JobFields{.schedule = origin}});
+  writer.commit();
+}
+
+// What becomes of some of those.
+void change_schedules(Writer& writer) {
+  writer.add(ScheduleChanged{.name = "once",
+                             .progress = {.last_planned = begin,
+                                          .last_fired = begin,
+                                          .last_job = 27,
+                                          .fired = 1,
+                                          .state = ScheduleState::Over}});
+  const ScheduleOrigin origin = {.name = "once", .planned = begin};
+  writer.put(27, 1, "once", {.ttr_s = 1, .fields = JobFields{.schedule = origin}});
+  writer.add(ScheduleDeleted{.name = "will-be-gone"});
+  writer.set(schedule_of("no-zone", ScheduleCron{"@daily", "Europe/Atlantis"}, 0),
+             {.state = ScheduleState::NoZone}, "");
+  writer.commit();
+}
+
 // The first half, which ends up in tables.
 void write_first(Writer& writer) {
   writer.add(NextIdRaised{.next_id = id_mark});
@@ -262,6 +331,7 @@ void write_first(Writer& writer) {
   write_fields(writer);
   write_notes(writer);
   write_ended(writer);
+  write_schedules(writer);
 }
 
 // The second half, which stays in the log of a killed directory.
@@ -284,6 +354,7 @@ void write_second(Writer& writer) {
   change_fields(writer);
   change_notes(writer);
   change_ended(writer);
+  change_schedules(writer);
 }
 
 void make(const std::string& path, bool is_clean) {
@@ -323,7 +394,7 @@ int run(const std::string& to) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: make_golden DIR, which is made, for example format_4\n");
+    std::fprintf(stderr, "usage: make_golden DIR, which is made, for example format_5\n");
     return 2;
   }
   return perennial::golden::run(argv[1]);

@@ -57,6 +57,9 @@ JobFields random_fields(std::mt19937_64& random) {
   if (choice.is_set()) fields.ttr_rest_ns = choice.rest();
   if (choice.is_set()) fields.put_by = choice.name();
   if (choice.is_set()) fields.first_reserved = static_cast<Nanos>(choice.up_to(INT64_MAX));
+  if (choice.is_set()) {
+    fields.schedule = ScheduleOrigin{.name = choice.name(), .planned = choice.time()};
+  }
   if (fields == JobFields{}) fields.attempts = 1;
   return fields;
 }

@@ -95,8 +95,20 @@ Result<Image> collect(const Load& load) {
     image.ended_spans[name] = span;
     return is_later ? Status() : misordered("ended jobs");
   };
-  Status loaded = load(LoadSink{
-      .tube = tube, .pause = pause, .settings = settings, .job = job, .key = key, .ended = ended});
+  const auto schedule = [&](const ScheduleStored& stored, std::string_view body) {
+    const std::string& name = stored.schedule->name;
+    if (!image.jobs.empty()) return misordered("schedule");
+    const bool is_later = image.schedules.empty() || image.schedules.rbegin()->first < name;
+    image.schedules[name] = {stored, std::string(body)};
+    return is_later ? Status() : misordered("schedule");
+  };
+  Status loaded = load(LoadSink{.tube = tube,
+                                .pause = pause,
+                                .settings = settings,
+                                .job = job,
+                                .key = key,
+                                .ended = ended,
+                                .schedule = schedule});
   return loaded.ok() ? Result<Image>(std::move(image)) : Result<Image>(std::move(loaded));
 }
 
@@ -106,6 +118,7 @@ std::string rows_difference(const Result<Image>& found, const Image& image) {
   if (found->pauses != image.pauses) return "the pauses differ";
   if (found->settings != image.settings) return "the settings differ";
   if (found->keys != image.keys) return "the keys differ";
+  if (found->schedules != image.schedules) return "the schedules differ";
   if (found->ended_spans != image.ended_spans) return "the places of ended jobs differ";
   for (const auto& [id, row] : image.jobs) {
     const auto job = found->jobs.find(id);
@@ -298,6 +311,8 @@ void StoreModel::next(Batch& batch, int transitions) {
     keeps_ = true;
     remove(batch, image_.jobs.begin()->second);
   }
+  // One of four has a schedule.
+  if (index_ == 3) set_schedule(batch);
   batch.seal({.epoch = epoch_, .index = index_ + 1, .known_durable = index_, .now = now_});
   ++index_;
 }
@@ -324,6 +339,8 @@ void StoreModel::step(Batch& batch) {
   if (kind < 40) return end_key(batch);
   if (kind < 42) return restore(batch);
   if (kind < 45) return let_go(batch);
+  if (kind < 46) return set_schedule(batch);
+  if (kind < 48) return change_schedule(batch);
   // Half of the time one of the last three jobs, so that some are put and deleted in one batch.
   const size_t count = image_.jobs.size();
   const size_t from = kind % 2 == 0 && count > 3 ? count - 3 : 0;
@@ -492,6 +509,32 @@ void StoreModel::set_tube(Batch& batch) {
   } else {
     image_.settings[tube] = settings;
   }
+}
+
+void StoreModel::set_schedule(Batch& batch) {
+  Schedule schedule = random_schedule(random_, fmt::format("schedule-{}", below(4)));
+  bodies_.emplace_back(below(2) == 0 ? below(300) : below(20'000), 's');
+  const std::string& body = bodies_.back();
+  schedule.put.body_bytes = static_cast<uint32_t>(body.size());
+  ScheduleStored stored = {.schedule = schedule, .progress = random_progress(random_)};
+  stored.progress.last_job = next_id_ - 1;
+  batch.add(stored, body);
+  image_.schedules[schedule.name] = {stored, body};
+}
+
+void StoreModel::change_schedule(Batch& batch) {
+  if (image_.schedules.empty()) return;
+  const auto found =
+      std::next(image_.schedules.begin(), static_cast<long>(below(image_.schedules.size())));
+  if (below(4) == 0) {
+    batch.add(ScheduleDeleted{found->first});
+    image_.schedules.erase(found);
+    return;
+  }
+  ScheduleProgress& progress = found->second.first.progress;
+  progress = random_progress(random_);
+  progress.last_job = next_id_ - 1;
+  batch.add(ScheduleChanged{.name = found->first, .progress = progress});
 }
 
 void StoreModel::add_fields(Batch& batch, JobRow& row) {

@@ -27,6 +27,7 @@ struct Image {
   std::map<std::string, TubeSettings> settings;                   // By the name of the tube.
   std::map<std::string, EndedSpan> ended_spans;                   // By the name of the tube.
   std::map<JobId, EndedJob> ended;
+  std::map<std::string, std::pair<ScheduleStored, std::string>> schedules;  // With their bodies.
 
   bool operator==(const Image&) const = default;
 };
@@ -87,6 +88,9 @@ class StoreModel {
   void pause(Batch& batch);
   void end_pause(Batch& batch);
   void set_tube(Batch& batch);
+  void set_schedule(Batch& batch);
+  // Fires one, or deletes it.
+  void change_schedule(Batch& batch);
   // Gives the new job random fields, and perhaps a key that nobody holds.
   void add_fields(Batch& batch, JobRow& row);
   // The job gives up the key that it holds, if any: a cooldown begins, or the key is free.

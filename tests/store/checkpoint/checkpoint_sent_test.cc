@@ -82,7 +82,7 @@ class SentCheckpoint : public testing::Test {
 TEST_F(SentCheckpoint, IsListedWithoutBeingRead) {
   EXPECT_FALSE(list_.has_counts);
   EXPECT_EQ(list_.commit.index, maker_.model().index());
-  EXPECT_EQ(list_.format, format_with_ended);
+  EXPECT_EQ(list_.format, format_version);
   EXPECT_EQ(list_.server_version, "0.1.0");
   ASSERT_FALSE(tables().empty());
   for (const CheckpointFile& file : list_.files) {

@@ -35,7 +35,7 @@ TEST(Checkpoint, TheManifestListsItsContent) {
   EXPECT_EQ(made->job_count(), image.jobs.size());
   EXPECT_EQ(made->tubes.size(), image.tubes.size());
   EXPECT_GE(made->next_id, maker.model().next_id());
-  EXPECT_EQ(made->format, format_with_ended);
+  EXPECT_EQ(made->format, format_version);
   uint64_t body_bytes = 0;
   for (const auto& [id, row] : image.jobs) body_bytes += row.body_bytes;
   for (const CheckpointTube& tube : made->tubes) body_bytes -= tube.body_bytes;

@@ -442,6 +442,8 @@ TEST(CheckDirectory, CountsTheRowsOfAServerAndFindsNoFault) {
     EXPECT_EQ(summary->settings, model.image().settings.size());
     EXPECT_EQ(summary->keys, model.image().keys.size());
     EXPECT_GT(summary->keys, 0U);
+    EXPECT_EQ(summary->schedules, model.image().schedules.size());
+    EXPECT_GT(summary->schedules, 0U);
   }
 }
 
