@@ -84,6 +84,20 @@ void check_key(std::string_view line) {
   CHECK(*again == *key);
 }
 
+void check_schedule(std::string_view line) {
+  const Result<tool::DumpSchedule> schedule = tool::parse_schedule(line);
+  if (!parses(schedule)) return;
+  CHECK(store::problem(*schedule->stored.schedule).empty());
+  CHECK(store::problem(schedule->stored.progress).empty());
+  const std::string text =
+      written([&](tool::DumpWriter& writer) { writer.schedule(schedule->stored, schedule->body); });
+  CHECK(tool::is_schedule(text));
+  const Result<tool::DumpSchedule> again = tool::parse_schedule(text);
+  CHECK(again.ok());
+  CHECK(again->stored == schedule->stored);
+  CHECK(again->body == schedule->body);
+}
+
 void check_note(std::string_view line) {
   const Result<NoteStored> note = tool::parse_note(line);
   if (!parses(note)) return;
@@ -106,6 +120,7 @@ void dump(std::string_view input) {
     check_header(line);
     check_key(line);
     check_note(line);
+    check_schedule(line);
     for (uint64_t version = tool::dump_version_min; version <= tool::dump_version; ++version) {
       check_job(line, version);
       if (tool::is_footer(line)) parses(tool::parse_footer(line, version));

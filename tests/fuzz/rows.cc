@@ -125,6 +125,20 @@ void note(std::string_view key, std::string_view value) {
   CHECK(store::view(store::note_key(stored->job, place_of_note(stored->note.number))) == key);
 }
 
+void schedule(std::string_view key, std::string_view value) {
+  const Result<store::StoredSchedule> stored = store::decode_schedule(key, value);
+  if (!decodes(stored)) return;
+  CHECK(store::problem(stored->schedule).empty());
+  CHECK(store::encode(stored->schedule, stored->body) == value);
+}
+
+void schedule_progress(std::string_view key, std::string_view value) {
+  const Result<ScheduleProgress> progress = store::decode_schedule_progress(key, value);
+  if (!decodes(progress)) return;
+  CHECK(store::problem(*progress).empty());
+  CHECK(store::view(store::encode(*progress)) == value);
+}
+
 void ended(std::string_view key, std::string_view value) {
   const Result<EndedJob> job = store::decode_ended(key, value);
   if (!decodes(job)) return;
@@ -167,7 +181,7 @@ void checkpoint_manifest(std::string_view, std::string_view value) {
 }
 
 using Row = void (*)(std::string_view key, std::string_view value);
-constexpr std::array<Row, 18> kinds = {
+constexpr std::array<Row, 20> kinds = {
     [](std::string_view k, std::string_view v) { job(JobState::Ready, k, v); },
     [](std::string_view k, std::string_view v) { job(JobState::Reserved, k, v); },
     [](std::string_view k, std::string_view v) { job(JobState::Delayed, k, v); },
@@ -185,7 +199,9 @@ constexpr std::array<Row, 18> kinds = {
     note,
     ended,
     ended_order,
-    ended_span};
+    ended_span,
+    schedule,
+    schedule_progress};
 
 }  // namespace
 

@@ -60,6 +60,7 @@ struct RestoreOptions {
   // How far the next id is moved on. None: as the age of the checkpoint asks for.
   std::optional<uint64_t> id_gap = {};
   bool copy = false;
+  std::string schedules = "paused";  // Or "active".
   bool json = false;
 };
 

@@ -31,6 +31,7 @@ void print_json(const RestoreOptions& options, const store::Restored& restored) 
     out["next_id"] = restored.next_id;
     out["id_gap"] = restored.next_id - manifest.next_id;
   }
+  out["schedules_paused"] = restored.schedules_paused;
   std::puts(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
 }
 
@@ -64,6 +65,12 @@ void print_table(const RestoreOptions& options, const store::Restored& restored)
         "cannot finish such a job. If you know that fewer ids were given out after the\n"
         "checkpoint, restore again with --id-gap.\n");
   }
+  if (restored.schedules_paused > 0) {
+    fmt::print(
+        "\n{} schedules are paused, so that they put no jobs beside those of the original: end it\n"
+        "with pause-schedule NAME paused:no for each, or restore again with --schedules=active.\n",
+        restored.schedules_paused);
+  }
   if (restored.is_of_cluster) {
     return fmt::print(
         "\nIt belongs to a node of a cluster, which would do again all that was done after the\n"
@@ -87,12 +94,17 @@ void print_table(const RestoreOptions& options, const store::Restored& restored)
 Status restore(const RestoreOptions& options) {
   if (options.exact && options.id_gap)
     return {StatusCode::InvalidArgument, "--exact and --id-gap exclude each other"};
+  if (options.schedules != "paused" && options.schedules != "active") {
+    return {StatusCode::InvalidArgument,
+            "--schedules is paused or active, and not " + options.schedules};
+  }
   const Result<CheckpointManifest> known = store::read_checkpoint(options.from);
   if (!known.ok()) return known.status();
   store::Restore how = {.from = options.from, .to = options.to, .copy = options.copy};
   how.skip_ids = options.id_gap.value_or(
       store::skipped_ids_after(absl::GetCurrentTimeNanos() - known->created));
   if (options.exact) how.skip_ids = 0;
+  how.pause_schedules = options.schedules == "paused";
   Progress progress("bytes verified", known->bytes());
   how.progress = [&](uint64_t bytes) { progress.look(bytes); };
   const Result<store::Restored> restored = store::restore_checkpoint(how);
@@ -119,6 +131,11 @@ Subcommand restore_command() {
           "below 2^31, which some clients need. --id-gap moves it on by another number, which "
           "must not be below the number of jobs that were put after the checkpoint; --exact leaves "
           "it.\n\n"
+          "Schedules are paused in the new directory, so that a copy beside the original puts no "
+          "jobs of its own. If it takes the place of the original, --schedules=active leaves them "
+          "as "
+          "they were: they then make up for the times that were missed since the checkpoint, as "
+          "after any stop. Those of a node of a cluster are left as they are, also without it.\n\n"
           "The new directory is another database than the one the checkpoint was made of: a server "
           "counts and removes only its own database's checkpoints, so that those that are there "
           "stay until checkpoint prune or you remove them.\n\n"
@@ -144,6 +161,12 @@ Subcommand restore_command() {
                  .target = &options->id_gap,
                  .lowest = 1,
                  .highest = store::skipped_ids},
+                {"--schedules",
+                 "HOW",
+                 "What schedules are in the new directory",
+                 &options->schedules,
+                 false,
+                 {"paused", "active"}},
                 {"--copy", "", "Copy all files, where tables could be hard links", &options->copy},
                 {"--json", "", "Report as JSON", &options->json}},
       .run = [options] { return restore(*options); },

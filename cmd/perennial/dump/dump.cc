@@ -120,6 +120,14 @@ Status write_jobs(const store::Reader& reader, const Survey& survey, Output& out
   NoteSource notes(reader);
   Progress progress("jobs dumped", survey.header(reader).job_count());
   uint64_t done = 0;
+  if constexpr (requires { writer.schedule(ScheduleStored(), ""); }) {
+    Status passed =
+        survey.each_schedule(reader, [&](const ScheduleStored& stored, std::string_view body) {
+          writer.schedule(stored, body);
+          return out.failed() ? out.finish() : Status();
+        });
+    if (!passed.ok()) return passed;
+  }
   Status written = survey.each_job(reader, [&](const JobRow& row, const std::string& tube) {
     const Result<DumpBody> body = bodies.read(row);
     if (!body.ok()) return body.status();
@@ -279,7 +287,9 @@ Subcommand dump_command() {
           "attempts, tries, backoff with backoff_cap, dead, from, expires, idp with idp_until, "
           "idp_ttl and idp_given_up, con with con_max, delay_rest and ttr_rest. After the jobs "
           "each "
-          "key that is held is a line: idp, tube, job, until and expires. Times and "
+          "key that is held is a line: idp, tube, job, until and expires. Before them each "
+          "schedule is "
+          "one, with the body of its jobs and how far it is. Times and "
           "durations are nanoseconds; delay, ttr and idp_ttl are seconds. The last line has the "
           "number of jobs and a "
           "hash of all bytes before it, so that a dump that is cut off is noticed. The same "

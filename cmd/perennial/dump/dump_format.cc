@@ -1,6 +1,9 @@
 #include "cmd/perennial/dump/dump_format.h"
 
+#include <array>
 #include <numeric>
+#include <utility>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 
@@ -81,6 +84,49 @@ std::optional<JobState> state_of(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+constexpr std::array<std::pair<ScheduleOverlap, std::string_view>, 3> overlap_names = {
+    {{ScheduleOverlap::Allow, "allow"},
+     {ScheduleOverlap::Skip, "skip"},
+     {ScheduleOverlap::Replace, "replace"}}};
+constexpr std::array<std::pair<ScheduleState, std::string_view>, 3> schedule_state_names = {
+    {{ScheduleState::Active, "active"},
+     {ScheduleState::Over, "over"},
+     {ScheduleState::NoZone, "no_zone"}}};
+
+template <typename Names, typename Value>
+std::string_view name_in(const Names& names, Value value) {
+  for (const auto& [known, name] : names) {
+    if (known == value) return name;
+  }
+  CHECK(!"a value outside the enumeration");
+  return {};
+}
+template <typename Value, size_t count>
+std::optional<Value> value_in(const std::array<std::pair<Value, std::string_view>, count>& names,
+                              std::string_view wanted) {
+  for (const auto& [value, name] : names) {
+    if (name == wanted) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view overlap_name(ScheduleOverlap overlap) {
+  return name_in(overlap_names, overlap);
+}
+std::optional<ScheduleOverlap> overlap_of(std::string_view name) {
+  return value_in(overlap_names, name);
+}
+std::string_view schedule_state_name(ScheduleState state) {
+  return name_in(schedule_state_names, state);
+}
+std::optional<ScheduleState> schedule_state_of(std::string_view name) {
+  return value_in(schedule_state_names, name);
+}
+
 std::string_view until_name(KeyUntil until) {
   switch (until) {
     case KeyUntil::Deleted:
@@ -120,6 +166,71 @@ void DumpWriter::header(const DumpHeader& header) {
   end();
 }
 
+void DumpWriter::schedule(const ScheduleStored& stored, std::string_view body_of_it) {
+  const Schedule& schedule = *stored.schedule;
+  begin();
+  text("schedule", schedule.name);
+  text("tube", schedule.tube);
+  when(schedule.when);
+  number("pri", schedule.put.priority);
+  number("delay", schedule.put.delay_s);
+  number("ttr", schedule.put.ttr_s);
+  if (schedule.put.options) options(*schedule.put.options);
+  number("missed_max", schedule.missed_max);
+  text("overlap", overlap_name(schedule.overlap));
+  number("jitter", static_cast<uint64_t>(schedule.jitter));
+  progress(stored.progress);
+  number("bytes", body_of_it.size());
+  body({.kind = DumpBody::Kind::Whole, .bytes = body_of_it});
+  end();
+  ++schedules_;
+}
+
+void DumpWriter::when(const ScheduleWhen& when) {
+  if (const auto* const every = std::get_if<ScheduleEvery>(&when)) {
+    number("every", static_cast<uint64_t>(every->period));
+    number("anchor", static_cast<uint64_t>(every->anchor.value_or(0)));
+  } else if (const auto* const cron = std::get_if<ScheduleCron>(&when)) {
+    text("cron", cron->expression);
+    text("zone", cron->zone);
+  } else {
+    number("at", static_cast<uint64_t>(std::get<ScheduleAt>(when).time));
+  }
+}
+
+void DumpWriter::options(const PutOptions& options) {
+  if (options.tries) number("tries", options.tries->value);
+  if (options.backoff) {
+    number("backoff", static_cast<uint64_t>(options.backoff->first));
+    number("backoff_cap", static_cast<uint64_t>(options.backoff->cap));
+  }
+  text_if_set("dead", options.dead);
+  number_if_set("expire", static_cast<uint64_t>(options.expire.nanos));
+  if (options.key) {
+    text("idp", options.key->key);
+    number_if_set("idp_ttl", options.key->seconds);
+    if (options.until) text("idp_until", until_name(*options.until));
+  }
+  if (options.concurrency) {
+    text("con", options.concurrency->key);
+    number("con_max", options.concurrency->jobs_max);
+  }
+  number_if_set("delay_rest", options.delay_rest_ns);
+  number_if_set("ttr_rest", options.ttr_rest_ns);
+}
+
+void DumpWriter::progress(const ScheduleProgress& progress) {
+  text("state", schedule_state_name(progress.state));
+  if (progress.planned) number("planned", static_cast<uint64_t>(*progress.planned));
+  flag("paused", progress.is_paused);
+  number("last_planned", static_cast<uint64_t>(progress.last_planned));
+  number("last_fired", static_cast<uint64_t>(progress.last_fired));
+  number("last_job", progress.last_job);
+  number("fired", progress.fired);
+  number("skipped", progress.skipped);
+  number("missed", progress.missed);
+}
+
 void DumpWriter::job(const JobRow& row, std::string_view tube, const DumpBody& body_of_it) {
   begin();
   number("id", row.id);
@@ -146,12 +257,6 @@ void DumpWriter::job(const JobRow& row, std::string_view tube, const DumpBody& b
 
 // A field that is not set is left out.
 void DumpWriter::fields(const JobFields& fields) {
-  const auto number_if_set = [this](std::string_view name, uint64_t value) {
-    if (value != 0) number(name, value);
-  };
-  const auto text_if_set = [this](std::string_view name, std::string_view value) {
-    if (!value.empty()) text(name, value);
-  };
   number_if_set("attempts", fields.attempts);
   number_if_set("tries", fields.tries);
   if (fields.backoff) {
@@ -177,6 +282,10 @@ void DumpWriter::fields(const JobFields& fields) {
   number_if_set("restored", fields.restored);
   if (!fields.put_by.empty()) text("put_by", fields.put_by.str());
   number_if_set("first_reserved", static_cast<uint64_t>(fields.first_reserved));
+  if (fields.schedule) {
+    text("by_schedule", fields.schedule->name);
+    number("planned", static_cast<uint64_t>(fields.schedule->planned));
+  }
 }
 
 void DumpWriter::note(JobId job, const Note& note) {
@@ -213,6 +322,7 @@ void DumpWriter::footer() {
   number("jobs", jobs_);
   number("keys", keys_);
   if (version_ > dump_version_of_1_0) number("notes", notes_);
+  if (version_ >= dump_version_with_schedules) number("schedules", schedules_);
   number("body_bytes", body_bytes_);
   text("xxh3_128", hash);
   end();
@@ -254,9 +364,17 @@ void DumpWriter::text(std::string_view name, std::string_view value) {
   add_quoted(out_, value);
 }
 
-void DumpWriter::flag(std::string_view name) {
+void DumpWriter::number_if_set(std::string_view name, uint64_t value) {
+  if (value != 0) number(name, value);
+}
+
+void DumpWriter::text_if_set(std::string_view name, std::string_view value) {
+  if (!value.empty()) text(name, value);
+}
+
+void DumpWriter::flag(std::string_view name, bool value) {
   begin_field(name);
-  out_.add("true");
+  out_.add(value ? "true" : "false");
 }
 
 void DumpWriter::json(std::string_view name, const std::string& value) {

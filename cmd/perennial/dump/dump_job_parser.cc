@@ -67,21 +67,25 @@ enum Field : uint8_t {
   Restored,
   PutBy,
   FirstReserved,
+  // Since version 4.
+  ScheduleName,
+  SchedulePlanned,
   FieldCount
 };
 constexpr std::array<std::string_view, FieldCount> field_names = {
-    "id",           "tube",          "state",      "pri",       "delay",       "ttr",
-    "created",      "deadline",      "bury_order", "reserves",  "timeouts",    "releases",
-    "buries",       "kicks",         "bytes",      "body",      "body_base64", "body_damaged",
-    "body_missing", "attempts",      "tries",      "backoff",   "backoff_cap", "dead",
-    "from",         "expires",       "idp",        "idp_until", "idp_ttl",     "idp_given_up",
-    "con",          "con_max",       "delay_rest", "ttr_rest",  "notes",       "restored",
-    "put_by",       "first_reserved"};
+    "id",           "tube",           "state",       "pri",       "delay",       "ttr",
+    "created",      "deadline",       "bury_order",  "reserves",  "timeouts",    "releases",
+    "buries",       "kicks",          "bytes",       "body",      "body_base64", "body_damaged",
+    "body_missing", "attempts",       "tries",       "backoff",   "backoff_cap", "dead",
+    "from",         "expires",        "idp",         "idp_until", "idp_ttl",     "idp_given_up",
+    "con",          "con_max",        "delay_rest",  "ttr_rest",  "notes",       "restored",
+    "put_by",       "first_reserved", "by_schedule", "planned"};
 
 // The number of fields that a dump of this version may have.
 constexpr size_t field_count(uint64_t version) {
   if (version == 1) return Attempts;
-  return version == dump_version_of_1_0 ? Notes : FieldCount;
+  if (version == dump_version_of_1_0) return Notes;
+  return version < dump_version_with_schedules ? ScheduleName : FieldCount;
 }
 
 constexpr uint64_t bit(Field field) {
@@ -92,14 +96,16 @@ constexpr uint64_t required_fields = bit(Id) | bit(Tube) | bit(State) | bit(Pri)
                                      bit(Releases) | bit(Buries) | bit(Kicks) | bit(BodyBytes);
 constexpr uint64_t text_fields = bit(Tube) | bit(State) | bit(BodyText) | bit(BodyBase64) |
                                  bit(Dead) | bit(From) | bit(Idp) | bit(IdpUntil) | bit(Con) |
-                                 bit(PutBy);
+                                 bit(PutBy) | bit(ScheduleName);
 constexpr uint64_t switch_fields = bit(BodyDamaged) | bit(BodyMissing) | bit(IdpGivenUp);
 // Numbers that are there only if they are not 0.
 constexpr uint64_t positive_fields = bit(Attempts) | bit(Tries) | bit(Expires) | bit(IdpTtl) |
                                      bit(DelayRest) | bit(TtrRest) | bit(Notes) | bit(Restored) |
                                      bit(FirstReserved);
 // A field, and the one without which it is not there.
-constexpr std::array<std::pair<Field, Field>, 7> companions = {{{BackoffFirst, BackoffCap},
+constexpr std::array<std::pair<Field, Field>, 9> companions = {{{ScheduleName, SchedulePlanned},
+                                                                {SchedulePlanned, ScheduleName},
+                                                                {BackoffFirst, BackoffCap},
                                                                 {BackoffCap, BackoffFirst},
                                                                 {Idp, IdpUntil},
                                                                 {IdpUntil, Idp},
@@ -110,7 +116,7 @@ constexpr std::array<std::pair<Field, Field>, 7> companions = {{{BackoffFirst, B
 constexpr uint64_t highest_of(Field field) {
   if (field == Id || field == BuryOrder || field == Restored) return any;
   if ((bit(field) & (bit(Created) | bit(Deadline) | bit(BackoffFirst) | bit(BackoffCap) |
-                     bit(Expires) | bit(FirstReserved))) != 0) {
+                     bit(Expires) | bit(FirstReserved) | bit(SchedulePlanned))) != 0) {
     return nanos_max;
   }
   return std::numeric_limits<uint32_t>::max();
@@ -175,6 +181,7 @@ class JobLine {
   std::string idp_until;
   std::string con;
   std::string put_by;
+  std::string schedule;
   std::string problem;
 
  private:
@@ -196,6 +203,8 @@ class JobLine {
         return con;
       case PutBy:
         return put_by;
+      case ScheduleName:
+        return schedule;
       default:
         return body;
     }
@@ -230,6 +239,7 @@ Status check_fields(const JobLine& line) {
   if (!is_name(Dead, line.dead)) return wrong("dead is no name of a tube");
   if (!is_name(From, line.from)) return wrong("from is no name of a tube");
   if (!is_name(Idp, line.idp)) return wrong("idp is not one that a job can have");
+  if (!is_name(ScheduleName, line.schedule)) return wrong("by_schedule is no name of a schedule");
   if (!is_name(Con, line.con)) return wrong("con is not one that a job can have");
   if (!line.has(IdpUntil) || until_of(line.idp_until)) return {};
   return wrong(fmt::format("a key is not held until {}", line.idp_until));
@@ -256,6 +266,10 @@ JobFields make_fields(const JobLine& line) {
                         .seconds = small(line, IdpTtl),
                         .until = *until_of(line.idp_until),
                         .given_up = line.has(IdpGivenUp)};
+  }
+  if (line.has(ScheduleName)) {
+    fields.schedule = ScheduleOrigin{.name = line.schedule,
+                                     .planned = static_cast<Nanos>(line.numbers[SchedulePlanned])};
   }
   if (line.has(Con))
     fields.concurrency = ConcurrencyKey{.key = line.con, .jobs_max = small(line, ConMax)};

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cmd/perennial/dump/dump_object.h"
 #include "cmd/perennial/output/text.h"
 #include "wire/command_line.h"
 
@@ -20,83 +21,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t nanos_max = std::numeric_limits<Nanos>::max();
-constexpr uint64_t any = std::numeric_limits<uint64_t>::max();
-
 Status wrong(std::string message) {
   return {StatusCode::Corruption, std::move(message)};
 }
 
-// Takes values out of a JSON object. The first missing or invalid value becomes the status, and
-// after it only zeros are returned.
-class Object {
- public:
-  Object(const json& object, std::string name, std::span<const std::string_view> fields)
-      : object_(object), name_(std::move(name)) {
-    if (!object.is_object()) {
-      fail(fmt::format("{} is no object", name_));
-      return;
-    }
-    for (const auto& [key, value] : object.items()) {
-      if (std::ranges::find(fields, key) == fields.end()) {
-        fail(fmt::format("{} has an unknown field {}", name_, key));
-      }
-    }
-  }
-
-  Object(const json& object, std::string name, std::initializer_list<std::string_view> fields)
-      : Object(object, std::move(name), std::span(fields.begin(), fields.size())) {}
-
-  bool has(const char* key) const { return status_.ok() && object_.contains(key); }
-  // Returns null if the key is missing.
-  const json& at(const char* key) {
-    static const json none;
-    if (!status_.ok()) return none;
-    const auto found = object_.find(key);
-    if (found != object_.end()) return *found;
-    fail(fmt::format("{} has no {}", name_, key));
-    return none;
-  }
-  uint64_t number(const char* key, uint64_t highest = any) {
-    const json& value = at(key);
-    if (!status_.ok()) return 0;
-    if (value.is_number_unsigned() && value.get<uint64_t>() <= highest) return value;
-    fail(fmt::format("{} of {} is not a number in its range", key, name_));
-    return 0;
-  }
-  std::string text(const char* key) {
-    const json& value = at(key);
-    if (status_.ok() && !value.is_string()) fail(fmt::format("{} of {} is no text", key, name_));
-    return status_.ok() ? value.get<std::string>() : std::string();
-  }
-  bool flag(const char* key) {
-    const json& value = at(key);
-    if (status_.ok() && !value.is_boolean()) {
-      fail(fmt::format("{} of {} is not true or false", key, name_));
-    }
-    return status_.ok() && value.get<bool>();
-  }
-  Nanos nanos(const char* key) { return static_cast<Nanos>(number(key, nanos_max)); }
-  uint32_t small(const char* key) { return static_cast<uint32_t>(number(key, UINT32_MAX)); }
-  const json& list(const char* key) {
-    static const json none = json::array();
-    const json& value = at(key);
-    if (status_.ok() && !value.is_array()) fail(fmt::format("{} of {} is no list", key, name_));
-    return status_.ok() ? value : none;
-  }
-  void fail(std::string message) {
-    if (status_.ok()) status_ = wrong(std::move(message));
-  }
-  const Status& status() const { return status_; }
-
- private:
-  const json& object_;
-  const std::string name_;
-  Status status_;
-};
-
 Status parse_jobs(const json& value, DumpHeader& header) {
-  Object jobs(value, "jobs", {"ready", "reserved", "delayed", "buried"});
+  DumpObject jobs(value, "jobs", {"ready", "reserved", "delayed", "buried"});
   for (const JobState state : store::job_states) {
     const std::string name(state_name(state));
     header.jobs[static_cast<size_t>(state)] = jobs.number(name.c_str());
@@ -119,7 +49,7 @@ Status parse_tubes(const json& list, DumpHeader& header) {
 
 Status parse_pauses(const json& list, DumpHeader& header) {
   for (const json& value : list) {
-    Object fields(value, "a pause", {"tube", "duration", "end"});
+    DumpObject fields(value, "a pause", {"tube", "duration", "end"});
     DumpPause pause;
     pause.tube = fields.text("tube");
     pause.duration = fields.nanos("duration");
@@ -136,7 +66,7 @@ Status parse_pauses(const json& list, DumpHeader& header) {
   return {};
 }
 
-TubeSettings parse_settings(Object& fields) {
+TubeSettings parse_settings(DumpObject& fields) {
   TubeSettings settings;
   if (fields.has("tries")) settings.tries = fields.small("tries");
   if (fields.has("backoff") || fields.has("backoff_cap")) {
@@ -156,9 +86,9 @@ TubeSettings parse_settings(Object& fields) {
 
 Status parse_settings(const json& list, DumpHeader& header) {
   for (const json& value : list) {
-    Object fields(value, "settings",
-                  {"tube", "tries", "backoff", "backoff_cap", "dead", "expire", "reserved", "rate",
-                   "rate_period", "drain", "keep", "keep_max"});
+    DumpObject fields(value, "settings",
+                      {"tube", "tries", "backoff", "backoff_cap", "dead", "expire", "reserved",
+                       "rate", "rate_period", "drain", "keep", "keep_max"});
     SettingsStored stored = {.tube = fields.text("tube"), .settings = parse_settings(fields)};
     if (!fields.status().ok()) return fields.status();
     const std::string_view problem = store::problem(stored);
@@ -176,7 +106,7 @@ Status parse_settings(const json& list, DumpHeader& header) {
 }
 
 Status parse_commit(const json& value, DumpHeader& header) {
-  Object commit(value, "commit", {"epoch", "index", "known_durable", "now"});
+  DumpObject commit(value, "commit", {"epoch", "index", "known_durable", "now"});
   header.commit = {.epoch = commit.number("epoch"),
                    .index = commit.number("index"),
                    .known_durable = commit.number("known_durable"),
@@ -187,7 +117,7 @@ Status parse_commit(const json& value, DumpHeader& header) {
 }
 
 Status parse_selection(const json& value, DumpSelection& selection) {
-  Object fields(value, "selection", {"tube", "state", "id", "limit", "no_body"});
+  DumpObject fields(value, "selection", {"tube", "state", "id", "limit", "no_body"});
   if (fields.has("tube")) selection.tube = fields.text("tube");
   if (fields.has("state")) selection.state = state_of(fields.text("state"));
   if (fields.has("id")) selection.id = fields.number("id");
@@ -216,7 +146,7 @@ Result<DumpHeader> parse_header(std::string_view line) {
   constexpr std::array<std::string_view, 9> names = {
       "format", "version", "jobs", "tubes", "pauses", "next_id", "commit", "selection", "settings"};
   const size_t known = header.version == 1 ? names.size() - 1 : names.size();
-  Object fields(value, "the first line", std::span(names).first(known));
+  DumpObject fields(value, "the first line", std::span(names).first(known));
   header.next_id = fields.number("next_id");
   const json& jobs = fields.at("jobs");
   const json& tubes = fields.list("tubes");
@@ -246,6 +176,10 @@ bool is_note(std::string_view line) {
   return line.starts_with("{\"note\":");
 }
 
+bool is_schedule(std::string_view line) {
+  return line.starts_with("{\"schedule\":");
+}
+
 bool is_key(std::string_view line) {
   return line.starts_with("{\"idp\":");
 }
@@ -253,17 +187,20 @@ bool is_key(std::string_view line) {
 Result<DumpFooter> parse_footer(std::string_view line, uint64_t version) {
   const json value = json::parse(line, nullptr, false);
   if (value.is_discarded()) return wrong("it is not whole, or not JSON");
-  constexpr std::array<std::string_view, 5> names = {"jobs", "body_bytes", "xxh3_128", "keys",
-                                                     "notes"};
+  constexpr std::array<std::string_view, 6> names = {"jobs", "body_bytes", "xxh3_128",
+                                                     "keys", "notes",      "schedules"};
   const bool has_notes = version > dump_version_of_1_0;
-  Object fields(value, "the last line",
-                std::span(names).first(version == 1 ? 3
-                                       : has_notes  ? 5
-                                                    : 4));
+  const bool has_schedules = version >= dump_version_with_schedules;
+  DumpObject fields(value, "the last line",
+                    std::span(names).first(version == 1    ? 3
+                                           : has_schedules ? 6
+                                           : has_notes     ? 5
+                                                           : 4));
   DumpFooter footer;
   footer.jobs = fields.number("jobs");
   if (version > 1) footer.keys = fields.number("keys");
   if (has_notes) footer.notes = fields.number("notes");
+  if (has_schedules) footer.schedules = fields.number("schedules");
   footer.body_bytes = fields.number("body_bytes");
   footer.hash = fields.text("xxh3_128");
   if (!fields.status().ok()) return fields.status();
@@ -273,7 +210,8 @@ Result<DumpFooter> parse_footer(std::string_view line, uint64_t version) {
 Result<NoteStored> parse_note(std::string_view line) {
   const json value = json::parse(line, nullptr, false);
   if (value.is_discarded()) return wrong("it is not whole, or not JSON");
-  Object fields(value, "a note", {"note", "job", "attempt", "time", "user", "text", "text_base64"});
+  DumpObject fields(value, "a note",
+                    {"note", "job", "attempt", "time", "user", "text", "text_base64"});
   NoteStored stored = {.job = fields.number("job"),
                        .note = {.number = fields.small("note"),
                                 .attempt = fields.small("attempt"),
@@ -293,7 +231,7 @@ Result<NoteStored> parse_note(std::string_view line) {
 Result<KeyStored> parse_key(std::string_view line) {
   const json value = json::parse(line, nullptr, false);
   if (value.is_discarded()) return wrong("it is not whole, or not JSON");
-  Object fields(value, "the key", {"idp", "tube", "job", "until", "expires"});
+  DumpObject fields(value, "the key", {"idp", "tube", "job", "until", "expires"});
   KeyStored key = {.tube = fields.text("tube"),
                    .key = fields.text("idp"),
                    .job = fields.number("job"),

@@ -43,12 +43,14 @@ class Loader {
   uint64_t body_bytes() const { return body_bytes_; }
   uint64_t keys() const { return keys_loaded_; }
   uint64_t notes() const { return notes_loaded_; }
+  uint64_t schedules() const { return schedules_; }
 
  private:
   Status read_header();
   Status begin();
   Status read_jobs();
   Status add(const DumpJob& job);
+  Status read_schedule(std::string_view line);
   Status read_note(std::string_view line);
   Status read_key(std::string_view line);
   Status check_held_keys() const;
@@ -77,6 +79,8 @@ class Loader {
   uint32_t last_note_ = 0;                // The number of its last note.
   uint64_t notes_read_ = 0;
   uint64_t notes_loaded_ = 0;
+  uint64_t schedules_ = 0;
+  std::string last_schedule_;
   uint64_t bytes_read_ = 0;
   uint64_t body_bytes_ = 0;
   JobId last_id_ = 0;
@@ -135,6 +139,10 @@ Status Loader::read_jobs() {
     if (!got.ok()) return got.status();
     if (!*got) return refuse("the dump is cut off here: its last line is missing");
     if (is_footer(line)) break;
+    if (header_.version >= dump_version_with_schedules && is_schedule(line)) {
+      if (Status read = read_schedule(line); !read.ok()) return read;
+      continue;
+    }
     if (header_.version > dump_version_of_1_0 && is_note(line)) {
       if (Status read = read_note(line); !read.ok()) return read;
       continue;
@@ -183,6 +191,23 @@ Status Loader::add(const DumpJob& job) {
   }
   last_fields_ = row.fields ? *row.fields : JobFields();
   return builder_->add_job(row, job.body);
+}
+
+Status Loader::read_schedule(std::string_view line) {
+  const Result<DumpSchedule> schedule = parse_schedule(line);
+  if (!schedule.ok()) return at_line(schedule.status());
+  const ScheduleStored& stored = schedule->stored;
+  if (read_ > 0 || keys_read_ > 0) return refuse("a schedule comes after the jobs");
+  if (stored.schedule->name <= last_schedule_) {
+    return refuse("schedules are not sorted, or one is there twice");
+  }
+  last_schedule_ = stored.schedule->name;
+  if (stored.progress.last_job >= header_.next_id) {
+    return refuse(fmt::format("job {} of the schedule is not below next_id, which is {}",
+                              stored.progress.last_job, header_.next_id));
+  }
+  ++schedules_;
+  return builder_->add_schedule(stored, schedule->body);
 }
 
 Status Loader::read_note(std::string_view line) {
@@ -257,6 +282,10 @@ Status Loader::check_footer(const DumpFooter& footer) const {
     return refuse(
         fmt::format("the last line counts {} notes, and there are {}", footer.notes, notes_read_));
   }
+  if (footer.schedules != schedules_) {
+    return refuse(fmt::format("the last line counts {} schedules, and there are {}",
+                              footer.schedules, schedules_));
+  }
   if (footer.body_bytes != bytes_read_) {
     return refuse(fmt::format("the last line counts {} bytes of bodies, and there are {}",
                               footer.body_bytes, bytes_read_));
@@ -284,6 +313,7 @@ void report(Output& out, const Loader& loader, bool as_json) {
                                            {"settings", header.settings.size()},
                                            {"keys", loader.keys()},
                                            {"notes", loader.notes()},
+                                           {"schedules", loader.schedules()},
                                            {"body_bytes", loader.body_bytes()},
                                            {"next_id", header.next_id},
                                            {"commit", header.commit.index}};
@@ -293,10 +323,12 @@ void report(Output& out, const Loader& loader, bool as_json) {
   if (loader.skipped() > 0) out.add(fmt::format("left out, damaged   {}\n", loader.skipped()));
   out.add(
       fmt::format("tubes               {}\npauses              {}\nsettings of tubes   {}\n"
-                  "keys                {}\nnotes               {}\nbytes of bodies     {}\n"
+                  "keys                {}\nnotes               {}\nschedules           {}\n"
+                  "bytes of bodies     {}\n"
                   "next id             {}\ncommit              {}\n",
                   header.tubes.size(), header.pauses.size(), header.settings.size(), loader.keys(),
-                  loader.notes(), loader.body_bytes(), header.next_id, header.commit.index));
+                  loader.notes(), loader.schedules(), loader.body_bytes(), header.next_id,
+                  header.commit.index));
 }
 
 }  // namespace

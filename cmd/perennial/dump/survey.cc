@@ -38,7 +38,7 @@ Result<Survey> Survey::make(const store::Reader& reader, DumpSelection selection
       .settings =
           [&](const SettingsStored& stored) {
             const TubeSettings& settings = stored.settings;
-            survey.is_beyond_1_0_ |= settings.keep.has_value() || settings.keep_max.has_value();
+            if (keeps_ended(settings)) survey.need(dump_version_with_notes);
             survey.settings_.push_back(stored);
             return Status();
           },
@@ -49,7 +49,12 @@ Result<Survey> Survey::make(const store::Reader& reader, DumpSelection selection
             is_done = survey.job_count_ == limit;
             return Status();
           },
-      .key = [](const KeyStored&) { return Status(); }};
+      .key = [](const KeyStored&) { return Status(); },
+      .schedule =
+          [&](const ScheduleStored&, std::string_view) {
+            if (survey.selection_.is_everything()) survey.need(dump_version_with_schedules);
+            return Status();
+          }};
   if (Status loaded = reader.load(sink); !loaded.ok() && !is_done) return loaded;
   if (Status found = survey.check_found(reader); !found.ok()) return found;
   return survey;
@@ -75,6 +80,25 @@ Status Survey::each_job(
   return taken.ok() && left == 0 ? Status() : loaded;
 }
 
+// They come before the jobs.
+Status Survey::each_schedule(
+    const store::Reader& reader,
+    const std::function<Status(const ScheduleStored&, std::string_view body)>& take) const {
+  if (!selection_.is_everything()) return {};
+  bool has_all = false;
+  Status loaded = reader.load({.tube = [](TubeId, std::string_view) { return Status(); },
+                               .pause = [](const TubePaused&) { return Status(); },
+                               .settings = [](const SettingsStored&) { return Status(); },
+                               .job =
+                                   [&](const JobRow&) {
+                                     has_all = true;
+                                     return seen_enough();
+                                   },
+                               .key = [](const KeyStored&) { return Status(); },
+                               .schedule = take});
+  return has_all ? Status() : loaded;
+}
+
 Status Survey::each_key(const store::Reader& reader,
                         const std::function<Status(const KeyStored&)>& take) const {
   return reader.load_keys([&](const KeyStored& key) {
@@ -84,7 +108,7 @@ Status Survey::each_key(const store::Reader& reader,
 }
 
 DumpHeader Survey::header(const store::Reader& reader) const {
-  DumpHeader header = {.version = is_beyond_1_0_ ? dump_version : dump_version_of_1_0,
+  DumpHeader header = {.version = version_,
                        .jobs = jobs_,
                        .next_id = reader.next_id(),
                        .commit = reader.commit(),
@@ -131,8 +155,9 @@ void Survey::count(const JobRow& row) {
   const bool has_key = row.fields && row.fields->key;
   if (has_key && !selection_.is_everything()) with_key_.insert(row.id);
   highest_id_ = row.id;
-  const bool is_new = row.fields && (row.fields->notes > 0 || has_history(*row.fields));
-  is_beyond_1_0_ = is_beyond_1_0_ || is_new;
+  if (!row.fields) return;
+  if (row.fields->notes > 0 || has_history(*row.fields)) need(dump_version_with_notes);
+  if (row.fields->schedule) need(dump_version_with_schedules);
 }
 
 Status Survey::check_found(const store::Reader& reader) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -42,6 +43,10 @@ class Survey {
   // Visits the selected jobs again, in the order of ids, each with the name of its tube.
   Status each_job(const store::Reader& reader,
                   const std::function<Status(const JobRow&, const std::string& tube)>& take) const;
+  // Visits all schedules by name if everything is selected, and none otherwise.
+  Status each_schedule(
+      const store::Reader& reader,
+      const std::function<Status(const ScheduleStored&, std::string_view body)>& take) const;
   // Visits the keys that name a selected job, and all keys if everything is selected.
   Status each_key(const store::Reader& reader,
                   const std::function<Status(const KeyStored&)>& take) const;
@@ -59,6 +64,8 @@ class Survey {
  private:
   explicit Survey(DumpSelection selection) : selection_(std::move(selection)) {}
   Status add_tube(TubeId id, std::string_view name);
+  // The dump has what only this version and later ones have.
+  void need(uint64_t version) { version_ = std::max(version_, version); }
   bool is_selected(const JobRow& row) const;
   void count(const JobRow& row);
   Status check_found(const store::Reader& reader) const;
@@ -71,7 +78,7 @@ class Survey {
   std::array<uint64_t, store::job_states.size()> jobs_ = {};
   uint64_t job_count_ = 0;
   JobId highest_id_ = 0;
-  bool is_beyond_1_0_ = false;  // It has what version 1.0 cannot load.
+  uint64_t version_ = dump_version_of_1_0;  // The oldest that has all of it.
 };
 
 }  // namespace perennial::tool

@@ -42,6 +42,7 @@ void print_json(Output& out, const store::CheckSummary& summary, const ordered_j
                          {"keys", summary.keys},
                          {"notes", summary.notes},
                          {"ended", summary.ended},
+                         {"schedules", summary.schedules},
                          {"tables", summary.tables},
                          {"fault_count", summary.faults},
                          {"faults", faults}};
@@ -63,13 +64,14 @@ void print_summary(Output& out, const store::CheckSummary& summary, uint64_t sho
     out.add(fmt::format("{:<20}{}\n", fmt::format("jobs {}", state_name(state)),
                         summary.jobs[static_cast<size_t>(state)]));
   }
-  out.add(fmt::format(
-      "bodies              {}\nbytes of bodies     {}\ntubes               {}\n"
-      "pauses              {}\nsettings of tubes   {}\nkeys                {}\n"
-      "notes               {}\nended jobs          {}\ntable files         {}\n"
-      "faults              {}\n",
-      summary.bodies, summary.body_bytes, summary.tubes, summary.pauses, summary.settings,
-      summary.keys, summary.notes, summary.ended, summary.tables, summary.faults));
+  out.add(
+      fmt::format("bodies              {}\nbytes of bodies     {}\ntubes               {}\n"
+                  "pauses              {}\nsettings of tubes   {}\nkeys                {}\n"
+                  "notes               {}\nended jobs          {}\nschedules           {}\n"
+                  "table files         {}\nfaults              {}\n",
+                  summary.bodies, summary.body_bytes, summary.tubes, summary.pauses,
+                  summary.settings, summary.keys, summary.notes, summary.ended, summary.schedules,
+                  summary.tables, summary.faults));
 }
 
 // What is lost, and in the last line the one command to type.

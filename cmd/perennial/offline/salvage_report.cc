@@ -97,6 +97,7 @@ nlohmann::ordered_json salvaged_json(const Salvaged& salvaged) {
                       {"rows_older", salvaged.rows_older.ids},
                       {"tubes_renamed", salvaged.tubes_renamed},
                       {"jobs_in_renamed_tubes", salvaged.jobs_in_renamed.ids},
+                      {"schedules_lost", salvaged.schedules_lost.names},
                       {"log_problem", log_problem},
                       {"commits_lost", nullptr}};
   if (salvaged.commits_lost_first > 0) {
@@ -165,6 +166,13 @@ std::vector<std::string> damage_lines(const Salvaged& salvaged) {
         fmt::format("{} keys are made again from the jobs that hold them, and {} are "
                     "left out that no job holds",
                     salvaged.keys_rebuilt, salvaged.keys_dropped));
+  }
+  if (salvaged.schedules_lost.count > 0) {
+    const store::NameList& lost = salvaged.schedules_lost;
+    out.push_back(fmt::format(
+        "{} schedules are left out, because what they are or how far they are cannot be read, and "
+        "they could put jobs twice: {}{}; set them again",
+        lost.count, fmt::join(lost.names, ", "), lost.count > lost.names.size() ? ", ..." : ""));
   }
   if (salvaged.notes_lost > 0) {
     out.push_back(fmt::format("{} notes of {} cannot be read, and are left out",

@@ -33,6 +33,7 @@ class EdgeCases {
   }
   std::string body();
   JobRow row(JobId id);
+  void add_schedule(store::Builder& builder, uint64_t number);
   // Gives the job a key that no other has, and stores it.
   void add_key(store::Builder& builder, JobRow& row, const std::string& tube);
 
@@ -89,11 +90,21 @@ void EdgeCases::add_key(store::Builder& builder, JobRow& row, const std::string&
   row.fields.make().key = std::move(key);
 }
 
+void EdgeCases::add_schedule(store::Builder& builder, uint64_t number) {
+  const std::string bytes = body();
+  Schedule schedule = store::random_schedule(random_, "schedule-" + std::to_string(number));
+  schedule.put.body_bytes = static_cast<uint32_t>(bytes.size());
+  ScheduleProgress progress = store::random_progress(random_);
+  progress.last_job = below(2);
+  CHECK(builder.add_schedule({.schedule = schedule, .progress = progress}, bytes).ok());
+}
+
 void EdgeCases::make(store::Builder& builder) {
   std::vector<TubeId> tubes;
   for (const std::string& name : tube_names) tubes.push_back(*builder.tube(name));
   CHECK(builder.add_pause({.tube = tubes[3], .pause = 1, .until = 2}).ok());
   CHECK(builder.add_pause({.tube = tubes[1], .pause = 7, .until = 99'999'999'999}).ok());
+  for (uint64_t left = below(4); left > 0; --left) add_schedule(builder, left);
   const uint64_t jobs = below(120);
   JobId id = 0;
   for (uint64_t i = 0; i < jobs; ++i) {

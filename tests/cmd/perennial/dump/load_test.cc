@@ -71,6 +71,37 @@ Lines lines_with_fields() {
           R"({"jobs":2,"keys":3,"body_bytes":0,"xxh3_128":"HASH"})"};
 }
 
+void replace(std::string& line, std::string_view from, std::string_view to) {
+  const size_t at = line.find(from);
+  ASSERT_NE(at, std::string::npos) << from;
+  line.replace(at, from.size(), to);
+}
+
+// Three schedules, and a job that one has put.
+Lines lines_with_schedules() {
+  return {R"({"format":"perennial-dump","version":4,"jobs":{"ready":1,"reserved":0,"delayed":0,)"
+          R"("buried":0},"tubes":["a"],"pauses":[],"settings":[],)"
+          R"("next_id":10,"commit":{"epoch":1,"index":9,"known_durable":8,"now":7}})",
+          R"({"schedule":"cron","tube":"a","cron":"30 2 * * *","zone":"UTC","pri":1,"delay":2,)"
+          R"("ttr":3,"tries":2,"backoff":1000000,"backoff_cap":2000000,"dead":"d","expire":5,)"
+          R"("idp":"k","idp_ttl":6,"idp_until":"reserved","con":"c","con_max":4,)"
+          R"("delay_rest":1000000,"ttr_rest":2000000,"missed_max":1000,"overlap":"replace",)"
+          R"("jitter":7,"state":"active","planned":8,"paused":true,"last_planned":1,)"
+          R"("last_fired":2,"last_job":9,"fired":3,"skipped":4,"missed":5,"bytes":2,)"
+          R"("body":"hi"})",
+          R"({"schedule":"every","tube":"a","every":60,"anchor":0,"pri":0,"delay":0,"ttr":0,)"
+          R"("missed_max":1,"overlap":"allow","jitter":0,"state":"no_zone","paused":false,)"
+          R"("last_planned":0,"last_fired":0,"last_job":0,"fired":0,"skipped":0,"missed":0,)"
+          R"("bytes":1,"body_base64":"/w=="})",
+          R"({"schedule":"once","tube":"b","at":5,"pri":0,"delay":0,"ttr":0,"missed_max":0,)"
+          R"("overlap":"skip","jitter":0,"state":"over","paused":false,"last_planned":5,)"
+          R"("last_fired":5,"last_job":1,"fired":1,"skipped":0,"missed":0,"bytes":0,"body":""})",
+          R"({"id":1,"tube":"a","state":"ready","pri":3,"delay":4,"ttr":60,"created":11,)"
+          R"("reserves":0,"timeouts":0,"releases":0,"buries":0,"kicks":0,"by_schedule":"once",)"
+          R"("planned":5,"bytes":0,"body":""})",
+          R"({"jobs":1,"keys":0,"notes":0,"schedules":3,"body_bytes":0,"xxh3_128":"HASH"})"};
+}
+
 // Joins the lines and replaces HASH by the correct hash.
 std::string seal(const Lines& lines) {
   std::string out;
@@ -125,6 +156,50 @@ TEST_F(Load, TakesFieldsKeysAndSettingsAsTheyAreWritten) {
   const Captured again =
       capture(dir_.path(), [&](int fd) { return dump({.data_dir = target()}, fd); });
   EXPECT_EQ(again.text, seal(lines_with_fields()));
+}
+
+TEST_F(Load, TakesSchedulesAsTheyAreWritten) {
+  const Captured out = run(seal(lines_with_schedules()));
+  ASSERT_TRUE(out.status.ok()) << out.status.message();
+  EXPECT_NE(out.text.find("schedules           3\n"), std::string::npos) << out.text;
+  const Captured again =
+      capture(dir_.path(), [&](int fd) { return dump({.data_dir = target()}, fd); });
+  EXPECT_EQ(again.text, seal(lines_with_schedules()));
+}
+
+// What is refused of schedules, with one line changed.
+TEST_F(Load, RefusesSchedulesThatAreNotWhatIsWritten) {
+  struct Change {
+    size_t line;
+    const char* from;
+    const char* to;
+    const char* want;
+  };
+  for (const Change& change : std::vector<Change>{
+           {0, "\"version\":4", "\"version\":3", "line 2: the field schedule is unknown"},
+           {1, "\"zone\":\"UTC\",", "", "line 2: a schedule: it says not once for when it is"},
+           {1, "\"cron\":", "\"at\":5,\"cron\":", "it says not once for when it is"},
+           {1, "\"tube\":\"a\"", "\"tube\":\"-\"", "its tube is no name of a tube"},
+           {1, "\"missed_max\":1000", "\"missed_max\":1001", "missed times out of range"},
+           {1, "\"overlap\":\"replace\"", "\"overlap\":\"x\"", "has no such overlap"},
+           {1, "\"planned\":8,", "", "an active schedule without a next time"},
+           {1, "\"last_job\":9", "\"last_job\":10", "not below next_id"},
+           {1, "\"bytes\":2", "\"bytes\":3", "its body has 2 bytes, and bytes says 3"},
+           {1, "\"fired\":3,", "", "a schedule has no fired"},
+           {1, "\"fired\":3,", "\"fired\":3,\"x\":1,", "a schedule has an unknown field x"},
+           {2, "\"schedule\":\"every\"", "\"schedule\":\"cron\"", "schedules are not sorted"},
+           {2, "\"state\":\"no_zone\"", "\"state\":\"x\"", "in no such state"},
+           {4, "\"planned\":5,", "", "by_schedule is there without planned"},
+           {5, "\"schedules\":3", "\"schedules\":2", "counts 2 schedules, and there are 3"},
+       }) {
+    Lines lines = lines_with_schedules();
+    replace(lines[change.line], change.from, change.to);
+    const std::string refused = refuse(seal(lines));
+    EXPECT_NE(refused.find(change.want), std::string::npos) << change.to << ": " << refused;
+  }
+  Lines lines = lines_with_schedules();
+  std::swap(lines[3], lines[4]);
+  EXPECT_NE(refuse(seal(lines)).find("a schedule comes after the jobs"), std::string::npos);
 }
 
 TEST_F(Load, TakesADumpOfAnOlderVersion) {
@@ -195,12 +270,6 @@ void PrintTo(const LineCase& line, std::ostream* out) {
   *out << line.name;
 }
 
-void replace(std::string& line, std::string_view from, std::string_view to) {
-  const size_t at = line.find(from);
-  ASSERT_NE(at, std::string::npos) << from;
-  line.replace(at, from.size(), to);
-}
-
 class LoadLines : public Load, public testing::WithParamInterface<LineCase> {};
 
 // The hash is correct, as after a deliberate edit of a dump.
@@ -237,8 +306,8 @@ INSTANTIATE_TEST_SUITE_P(
                  "line 2: it is not whole, or not JSON"},
         LineCase{"HeaderTwice", [](Lines& lines) { lines.insert(lines.begin(), lines[0]); },
                  "line 2: the field format is unknown"},
-        in_line("OtherVersion", 1, "\"version\":2", "\"version\":4",
-                "line 1: the dump is of version 4, and this program reads 1 to 3"),
+        in_line("OtherVersion", 1, "\"version\":2", "\"version\":5",
+                "line 1: the dump is of version 5, and this program reads 1 to 4"),
         in_line("VersionZero", 1, "\"version\":2", "\"version\":0",
                 "line 1: the dump is of version 0"),
         in_line("VersionIsText", 1, "\"version\":2", "\"version\":\"2\"",
