@@ -13,12 +13,12 @@
 namespace perennial::migrations {
 namespace {
 
-constexpr std::array<std::string_view, 10> new_names = {
-    "default", "ready", "reserved", "delayed",     "bodies",
-    "keys",    "notes", "ended",    "ended_order", "asleep"};
-constexpr std::array<store::FamilyNames, 5> formats = {
+constexpr std::array<std::string_view, 11> new_names = {
+    "default", "ready", "reserved",    "delayed",   "bodies", "keys",
+    "notes",   "ended", "ended_order", "schedules", "asleep"};
+constexpr std::array<store::FamilyNames, 6> formats = {
     store::format_families[0], store::format_families[1], store::format_families[2],
-    store::format_families[3], store::FamilyNames(new_names)};
+    store::format_families[3], store::format_families[4], store::FamilyNames(new_names)};
 constexpr int batch_rows = 2;
 
 // Rows that were moved are no longer in the old family, so the progress only has to say that the
@@ -48,7 +48,7 @@ std::span<const store::FamilyNames> renamed_families() {
 }
 
 Step rename_family_step() {
-  return {.from = 4, .to = 5, .name = "0005_rename_family", .run = run};
+  return {.from = 5, .to = 6, .name = "0006_rename_family", .run = run};
 }
 
 // raw_rows() lists the new family last.
@@ -60,7 +60,7 @@ std::string renamed(const std::string& rows) {
   std::string key;
   std::string value;
   while (in >> family >> key >> value) {
-    if (family == "default" && key == "66") value = "0100000005000000";
+    if (family == "default" && key == "66") value = "0100000006000000";
     const bool is_moved = family == "buried";
     (is_moved ? moved : out) += fmt::format("{} {} {}\n", is_moved ? "asleep" : family, key, value);
   }

@@ -151,9 +151,9 @@ std::string in_format_2(const std::string& rows) {
 INSTANTIATE_TEST_SUITE_P(Steps, MigrationFault,
                          testing::Values(FaultCase{"keys", "format_1/killed", add_keys_step(),
                                                    store::format_families, in_format_2},
-                                         FaultCase{"killed", "format_4/killed", widen_rows_step(),
+                                         FaultCase{"killed", "format_5/killed", widen_rows_step(),
                                                    store::format_families, widened},
-                                         FaultCase{"families", "format_4/killed",
+                                         FaultCase{"families", "format_5/killed",
                                                    rename_family_step(), renamed_families(),
                                                    renamed}),
                          [](const auto& one) { return one.param.name; });

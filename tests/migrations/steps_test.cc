@@ -202,7 +202,7 @@ TEST_P(OlderGolden, IsRefusedUntilItIsMigrated) {
   const auto files = files_of(path_);
   const std::string rows = raw_rows(path_);
   const std::string why = fmt::format(
-      "its format is {}, and this program reads and writes 2 to 4: run perennial "
+      "its format is {}, and this program reads and writes 2 to 5: run perennial "
       "migrate --data-dir {}",
       format(), path_);
   const auto store = store::Store::open({.data_dir = path_});
@@ -228,7 +228,7 @@ TEST_P(Golden, IsMigratedAfterACheckpoint) {
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
   EXPECT_EQ(migrated->from, format());
   EXPECT_EQ(migrated->to, beyond);
-  EXPECT_EQ(migrated->steps, names_with("0005_widen_rows"));
+  EXPECT_EQ(migrated->steps, names_with("0006_widen_rows"));
   EXPECT_EQ(raw_rows(path_), widened(before));
 
   const auto checkpoint = store::verify_checkpoint(migrated->checkpoint);
@@ -257,7 +257,7 @@ TEST_P(Golden, IsNotChangedByADryRun) {
   how.dry_run = true;
   const Result<Migrated> migrated = migrate(how);
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
-  EXPECT_EQ(migrated->steps, names_with("0005_widen_rows"));
+  EXPECT_EQ(migrated->steps, names_with("0006_widen_rows"));
   EXPECT_EQ(files_of(path_), before);
 }
 
@@ -310,7 +310,7 @@ TEST_P(Golden, IsRefusedAfterAnInterruptedMigration) {
   int runs = 0;
   const Result<Migrated> stopped = migrate(with(stopping_after(widen_rows_step(), 1, "", runs)));
   ASSERT_FALSE(stopped.ok());
-  EXPECT_EQ(stopped.status().message(), "0005_widen_rows: the disk is gone");
+  EXPECT_EQ(stopped.status().message(), "0006_widen_rows: the disk is gone");
   for (const store::Options& program : {store::Options{.data_dir = path_}, of_newer(path_)}) {
     const auto store = store::Store::open(program);
     ASSERT_FALSE(store.ok());
@@ -338,7 +338,7 @@ TEST_P(Golden, IsMigratedToOtherFamilies) {
   const Result<Migrated> migrated = migrate(renaming());
   ASSERT_TRUE(migrated.ok()) << migrated.status().message();
   EXPECT_EQ(raw_rows(path_), renamed(before));
-  expect_named("its format is 5, which only a newer program reads");
+  expect_named("its format is 6, which only a newer program reads");
 
   const auto after = files_of(path_);
   const Result<Migrated> again = migrate(renaming());
@@ -354,7 +354,7 @@ TEST_P(Golden, IsOlderForAProgramWithOtherFamilies) {
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.status().code(), StatusCode::Unsupported);
   const std::string why =
-      fmt::format("its format is {}, and this program reads and writes 5:", format());
+      fmt::format("its format is {}, and this program reads and writes 6:", format());
   EXPECT_NE(store.status().message().find(why), std::string::npos) << store.status().message();
   EXPECT_EQ(files_of(path_), before);
 }
@@ -366,8 +366,8 @@ TEST_P(Golden, IsRefusedAfterAnInterruptedMoveOfFamilies) {
     const Result<Migrated> stopped =
         migrate(renaming(stopping_after(rename_family_step(), commits, "begun", runs)));
     ASSERT_FALSE(stopped.ok());
-    EXPECT_EQ(stopped.status().message(), "0005_rename_family: the disk is gone");
-    expect_named("a migration of it to format 5 was cut short: run perennial migrate");
+    EXPECT_EQ(stopped.status().message(), "0006_rename_family: the disk is gone");
+    expect_named("a migration of it to format 6 was cut short: run perennial migrate");
     const auto store = store::Store::open(of_newer(path_, renamed_families()));
     ASSERT_FALSE(store.ok());
     EXPECT_NE(store.status().message().find("was cut short"), std::string::npos)
@@ -406,11 +406,13 @@ std::string name_of(const testing::TestParamInfo<const char*>& one) {
 INSTANTIATE_TEST_SUITE_P(Steps, Golden,
                          testing::Values("format_1/clean", "format_1/killed", "format_2/clean",
                                          "format_2/killed", "format_3/clean", "format_3/killed",
-                                         "format_4/clean", "format_4/killed"),
+                                         "format_4/clean", "format_4/killed", "format_5/clean",
+                                         "format_5/killed"),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Steps, ServedGolden,
                          testing::Values("format_2/clean", "format_2/killed", "format_3/clean",
-                                         "format_3/killed", "format_4/clean", "format_4/killed"),
+                                         "format_3/killed", "format_4/clean", "format_4/killed",
+                                         "format_5/clean", "format_5/killed"),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Steps, OlderGolden, testing::Values("format_1/clean", "format_1/killed"),
                          name_of);

@@ -82,7 +82,7 @@ std::string hex(const rocksdb::Slice& bytes) {
 }  // namespace
 
 Step widen_rows_step() {
-  return {.from = 4, .to = 5, .name = "0005_widen_rows", .run = run};
+  return {.from = 5, .to = 6, .name = "0006_widen_rows", .run = run};
 }
 
 std::string raw_rows(const std::string& data_dir) {
@@ -121,7 +121,7 @@ std::string widened(const std::string& rows) {
       value = "03" + value.substr(2);
       value.insert(2 * old_bytes, 2 * (new_bytes - old_bytes), '0');
     }
-    if (family == "default" && key == "66") value = "0100000005000000";
+    if (family == "default" && key == "66") value = "0100000006000000";
     out += fmt::format("{} {} {}\n", family, key, value);
   }
   return out;

@@ -4,7 +4,7 @@
 
 #include "migrations/steps.h"
 
-// A step for tests only, which no released format needs: in format 5 the fixed part of a job's row
+// A step for tests only, which no released format needs: in format 6 the fixed part of a job's row
 // has 72 bytes, and the row has 3 as its format byte.
 namespace perennial::migrations {
 

@@ -395,6 +395,7 @@ Schedule InputGenerator::some_schedule() {
                        .when = some_when(),
                        .put = some_put()};
   if (schedule.put.options) schedule.put.options->tube.clear();
+  if (schedule.put.options && *schedule.put.options == PutOptions()) schedule.put.options.reset();
   constexpr std::array<uint32_t, 4> missed = {0, 1, 2, 5};
   schedule.missed_max = missed[below(missed.size())];
   const auto* const every = std::get_if<ScheduleEvery>(&schedule.when);

@@ -35,7 +35,7 @@ Result<engine::Image> ModelDisk::check_and_read() const {
                       .keys = durable_.keys,
                       .settings = durable_.settings,
                       .ended = durable_.spans,
-                      .schedules = {}};
+                      .schedules = durable_.schedules};
   for (const auto& family : durable_.families) {
     for (const auto& [id, row] : family) {
       if (!image.jobs.emplace(id, row).second) return damaged(fmt::format("job {} twice", id));
@@ -105,6 +105,7 @@ void ModelDisk::submit(store::Batch&& batch) {
               .notes = {batch.notes().begin(), batch.notes().end()},
               .gone = {batch.gone().begin(), batch.gone().end()},
               .spans = batch.spans(),
+              .schedules = {batch.schedules().begin(), batch.schedules().end()},
               .must_sync = batch.must_sync()};
   for (const store::JobEffect& effect : batch.jobs()) write.bodies.emplace_back(effect.body);
   writing_.emplace(std::move(write));
@@ -277,6 +278,7 @@ void ModelDisk::apply(Content& content, const Write& write) {
   for (const store::KeyEffect& key : write.keys) std::visit(Key{content}, key);
   apply_notes(content, write);
   apply_ended(content, write);
+  apply_schedules(content, write);
   content.index = write.index;
   content.now = write.now;
 }
@@ -297,6 +299,18 @@ void ModelDisk::apply_ended(Content& content, const Write& write) {
   for (const auto& [tube, span] : write.spans) {
     content.spans[tube] = span;
     if (span.empty()) content.spans.erase(tube);
+  }
+}
+
+void ModelDisk::apply_schedules(Content& content, const Write& write) {
+  for (const store::ScheduleEffect& effect : write.schedules) {
+    if (!effect.progress) {
+      content.schedules.erase(effect.name);
+      continue;
+    }
+    ScheduleStored& stored = content.schedules[effect.name];
+    if (effect.schedule) stored.schedule = effect.schedule;
+    stored.progress = *effect.progress;
   }
 }
 

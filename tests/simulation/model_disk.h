@@ -51,6 +51,7 @@ class ModelDisk : public Disk {
     std::vector<store::NoteEffect> notes;
     std::vector<EndedGone> gone;
     std::map<std::string, EndedSpan> spans;
+    std::vector<store::ScheduleEffect> schedules;
     bool must_sync;
   };
   struct Content {
@@ -64,6 +65,7 @@ class ModelDisk : public Disk {
     std::map<JobId, EndedJob> ended;
     std::map<std::pair<std::string, uint64_t>, JobId> ended_order;  // By tube and place.
     std::map<std::string, EndedSpan> spans;                         // None is empty.
+    std::map<std::string, ScheduleStored> schedules;                // By name.
     JobId next_id = 1;
     BatchIndex index = 0;
     Nanos now = 0;
@@ -71,6 +73,7 @@ class ModelDisk : public Disk {
   static void apply(Content& content, const Write& write);
   static void apply_notes(Content& content, const Write& write);
   static void apply_ended(Content& content, const Write& write);
+  static void apply_schedules(Content& content, const Write& write);
   static Status check_notes(const Content& content, const engine::Image& image);
   static Status check_ended(const Content& content, const engine::Image& image);
   store::EndedFound found(const EndedJob& job, bool with_body, bool with_notes) const;

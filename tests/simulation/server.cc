@@ -155,6 +155,15 @@ void Server::fold(const store::Batch& batch) {
     image_.ended[tube] = span;
     if (span.empty()) image_.ended.erase(tube);
   }
+  for (const store::ScheduleEffect& effect : batch.schedules()) {
+    if (!effect.progress) {
+      image_.schedules.erase(effect.name);
+      continue;
+    }
+    ScheduleStored& stored = image_.schedules[effect.name];
+    if (effect.schedule) stored.schedule = effect.schedule;
+    stored.progress = *effect.progress;
+  }
 }
 
 void Server::finish_commit() {

@@ -33,6 +33,10 @@ Result<Disk::Found> StoreDisk::open() {
     image.ended[tube] = span;
     return Status();
   };
+  sink.schedule = [&image](const ScheduleStored& stored, std::string_view /*body*/) {
+    image.schedules[stored.schedule->name] = stored;
+    return Status();
+  };
   sink.job = [&image](const JobRow& row) {
     image.jobs[row.id] = row;
     return Status();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/types/check.h"
+#include "store/format/format.h"
 
 namespace perennial::support {
 
@@ -20,9 +21,14 @@ void MemoryStore::write(const store::Batch& batch) {
                   .notes = {batch.notes().begin(), batch.notes().end()},
                   .gone = {batch.gone().begin(), batch.gone().end()},
                   .spans = batch.spans(),
+                  .schedules = {batch.schedules().begin(), batch.schedules().end()},
+                  .schedule_bodies = {},
                   .index = batch.index(),
                   .now = batch.now()};
   for (const store::JobEffect& effect : batch.jobs()) written.bodies.emplace_back(effect.body);
+  for (const store::ScheduleEffect& effect : batch.schedules()) {
+    written.schedule_bodies.emplace_back(effect.body);
+  }
   apply(current_, written);
   unsynced_.push_back(std::move(written));
 }
@@ -85,6 +91,26 @@ void MemoryStore::apply_spans(State& state, const Written& written) {
     if (first == end) continue;
     CHECK(first->first.second >= span.first);
     CHECK(std::prev(end)->first.second < span.next);
+  }
+}
+
+// A schedule that was set and deleted in one batch was perhaps never there.
+void MemoryStore::apply_schedules(State& state, const Written& written) {
+  for (size_t i = 0; i < written.schedules.size(); ++i) {
+    const store::ScheduleEffect& effect = written.schedules[i];
+    if (!effect.progress) {
+      state.image.schedules.erase(effect.name);
+      state.schedule_bodies.erase(effect.name);
+      continue;
+    }
+    CHECK(store::problem(*effect.progress).empty());
+    if (effect.schedule) {
+      CHECK(store::problem(*effect.schedule).empty());
+      CHECK(effect.schedule->put.body_bytes == written.schedule_bodies[i].size());
+      state.image.schedules[effect.name].schedule = effect.schedule;
+      state.schedule_bodies[effect.name] = written.schedule_bodies[i];
+    }
+    state.image.schedules.at(effect.name).progress = *effect.progress;
   }
 }
 
@@ -159,6 +185,7 @@ void MemoryStore::apply(State& state, const Written& written) {
   }
   apply_notes(state, written);
   apply_spans(state, written);
+  apply_schedules(state, written);
   state.last_index = written.index;
   state.now = written.now;
 }

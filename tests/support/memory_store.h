@@ -38,6 +38,10 @@ class MemoryStore {
   std::vector<Note> notes(JobId id) const;
   // The jobs that have ended and are kept, by id.
   const std::map<JobId, EndedJob>& ended() const { return current_.ended; }
+  // The bodies of schedules, by name.
+  const std::map<std::string, std::string>& schedule_bodies() const {
+    return current_.schedule_bodies;
+  }
 
  private:
   struct State {
@@ -46,6 +50,7 @@ class MemoryStore {
     std::map<JobId, std::map<uint32_t, Note>> notes;  // By place.
     std::map<JobId, EndedJob> ended;
     std::map<std::pair<std::string, uint64_t>, JobId> ended_order;  // By tube and place.
+    std::map<std::string, std::string> schedule_bodies;             // By name.
     BatchIndex last_index = 0;
     Nanos now = 0;
   };
@@ -58,6 +63,8 @@ class MemoryStore {
     std::vector<store::NoteEffect> notes;
     std::vector<EndedGone> gone;
     std::map<std::string, EndedSpan> spans;
+    std::vector<store::ScheduleEffect> schedules;
+    std::vector<std::string> schedule_bodies;
     BatchIndex index;
     Nanos now;
   };
@@ -66,6 +73,7 @@ class MemoryStore {
   static void apply_gone(State& state, const Written& written);
   static void apply_ended(State& state, const EndedJob& job);
   static void apply_spans(State& state, const Written& written);
+  static void apply_schedules(State& state, const Written& written);
 
   State durable_;
   State current_;

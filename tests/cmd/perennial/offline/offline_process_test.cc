@@ -112,7 +112,7 @@ TEST(Offline, ADirectoryOfAnOlderFormatIsServedAfterItsMigration) {
     };
     fs::copy(std::string(GOLDEN_DIR) + "/format_1/" + name, data, fs::copy_options::recursive);
     const std::string why =
-        "its format is 1, and this program reads and writes 2 to 4: run perennial migrate "
+        "its format is 1, and this program reads and writes 2 to 5: run perennial migrate "
         "--data-dir " +
         data;
     const auto ended = server.start_and_wait();
