@@ -68,10 +68,6 @@ struct Apply {
   void operator()(const EndedAsked& asked) const {
     std::visit([this]<typename C>(const C& /*command*/) { count<C>(); }, asked.command);
   }
-  void operator()(const SetSchedule& set) const { run(state, conn(), set); }
-  void operator()(const DeleteSchedule& command) const { run(state, conn(), command); }
-  void operator()(const PauseSchedule& command) const { run(state, conn(), command); }
-  void operator()(const RunSchedule& command) const { run(state, conn(), command); }
   void operator()(const Command& command) const { std::visit(*this, command); }
 
   template <typename C>

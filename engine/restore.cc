@@ -130,7 +130,8 @@ Status Engine::restore_schedule(const ScheduleStored& stored) {
     return corrupt(what + " has a next time and is over, or none and is not");
   }
   state_->schedules.set(stored);
-  if (progress.state == ScheduleState::NoZone) state_->without_zone.push_back(name);
+  const bool has_zone = std::holds_alternative<ScheduleCron>(stored.schedule->when);
+  if (has_zone && progress.state != ScheduleState::Over) state_->uncompared.push_back(name);
   return {};
 }
 

@@ -112,10 +112,9 @@ class Store {
 
   // Passes spans of ended jobs and settings, both in the order of names, tubes and pauses in the
   // order of ids, schedules by name, jobs in the order of ids, and then keys by tube and key to the
-  // sink. It calls the sink on the calling
-  // thread, while other threads read ahead. It reads no body and no ended job. It does not compare
-  // keys with jobs, which is for the engine to do. Corruption: the rows contradict each other.
-  // Called while nothing is written.
+  // sink. It calls the sink on the calling thread, while other threads read ahead. It reads no body
+  // of a job and no ended job. It does not compare keys with jobs, which is for the engine to do.
+  // Corruption: the rows contradict each other. Called while nothing is written.
   Status load(const LoadSink& sink);
 
   // Applies a sealed batch as a whole. A batch that was applied before is skipped. Without `sync`

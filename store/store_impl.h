@@ -161,8 +161,8 @@ struct Store::Impl {
   std::string cluster_id;  // Empty: the directory belongs to no cluster.
   // The number of rows of each of counted_families. open() sums it over the properties of the
   // tables, and each batch changes it since. Only the thread that writes changes it. Those of keys,
-  // notes and schedules are upper bounds for the rows in tables, because their rows are overwritten. Only
-  // compact_tombstones() sets them.
+  // notes and schedules are upper bounds for the rows in tables, because their rows are
+  // overwritten. Only compact_tombstones() sets them.
   std::array<std::atomic<uint64_t>, family_count> rows = {};
   // The space reservation of a compaction: compact.cc.
   std::atomic<uint64_t> reserved_space_bytes = 0;

@@ -18,6 +18,7 @@
 #include "engine/types/command_row.h"
 #include "engine/types/option_values.h"
 #include "wire/command_line.h"
+#include "wire/time_text.h"
 
 // Parses what follows the prefix on a command's line: arguments, and then options. Each function
 // removes what it reads from the front of the line. It returns false when that is not valid; the
@@ -124,6 +125,42 @@ inline bool take(std::string_view& args, Backoff& backoff) {
   if (args.starts_with(' ') || !take(args, cap)) return false;
   backoff.cap = cap.nanos;
   return backoff.first <= backoff.cap;
+}
+
+// A moment. A fraction is cut off to milliseconds, because that is what replies show.
+inline bool take(std::string_view& args, TimeOption& time) {
+  const std::optional<Nanos> read = read_time(args);
+  if (!read) return false;
+  time.time = *read - *read % nanos_per_ms;
+  args = {};
+  return true;
+}
+
+inline bool take(std::string_view& args, CronOption& cron) {
+  cron.expression = args;
+  std::ranges::replace(cron.expression, '_', ' ');
+  args = {};
+  return !cron.expression.empty() && cron.expression.size() <= cron_bytes_max;
+}
+
+inline bool take(std::string_view& args, PeriodOption& period) {
+  return take(args, static_cast<Duration&>(period)) && period.nanos >= schedule_period_min;
+}
+
+inline bool take(std::string_view& args, MissedOption& missed) {
+  const auto row = std::ranges::find(missed_rows, args, &MissedRow::name);
+  if (row == missed_rows.end()) return take(args, missed.jobs) && missed.jobs <= missed_most;
+  missed.jobs = row->jobs;
+  args = {};
+  return true;
+}
+
+inline bool take(std::string_view& args, ScheduleOverlap& overlap) {
+  const auto row = std::ranges::find(schedule_overlap_rows, args, &ScheduleOverlapRow::name);
+  if (row == schedule_overlap_rows.end()) return false;
+  overlap = row->overlap;
+  args = {};
+  return true;
 }
 
 // "jobs:period".

@@ -1,5 +1,7 @@
 #include "wire/client.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -10,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "engine/types/check.h"
+#include "wire/time_text.h"
 
 namespace perennial::wire {
 namespace {
@@ -71,6 +74,22 @@ void append_part(std::string& out, YesOrNo answer) {
 }
 void append_part(std::string& out, No /*no*/) {
   out += "no";
+}
+void append_part(std::string& out, const TimeOption& time) {
+  out += utc_text(time.time);
+}
+void append_part(std::string& out, const CronOption& cron) {
+  const size_t begin = out.size();
+  out += cron.expression;
+  std::replace(out.begin() + static_cast<ptrdiff_t>(begin), out.end(), ' ', '_');
+}
+void append_part(std::string& out, MissedOption missed) {
+  const auto row = std::ranges::find(missed_rows, missed.jobs, &MissedRow::jobs);
+  if (row == missed_rows.end()) return append_part(out, uint64_t{missed.jobs});
+  out += row->name;
+}
+void append_part(std::string& out, ScheduleOverlap overlap) {
+  out += schedule_overlap_rows[static_cast<size_t>(overlap)].name;
 }
 template <typename T>
 void append_part(std::string& out, const Change<T>& change) {
@@ -150,10 +169,10 @@ void append_options(std::string& out, const Of& given, const Options& table) {
 // What a duration in whole seconds leaves out, in nanoseconds.
 template <typename C>
 uint32_t rest_of(const C& command, const uint32_t C::*seconds) {
-  if constexpr (std::is_same_v<C, Put>) {
+  if constexpr (requires { command.options->ttr_rest_ns; }) {
     if (!command.options) return 0;
-    if (seconds == &Put::delay_s) return command.options->delay_rest_ns;
-    return seconds == &Put::ttr_s ? command.options->ttr_rest_ns : 0;
+    if (seconds == &C::delay_s) return command.options->delay_rest_ns;
+    return seconds == &C::ttr_s ? command.options->ttr_rest_ns : 0;
   } else if constexpr (requires { command.delay_rest_ns; }) {
     return seconds == &C::delay_s ? command.delay_rest_ns : 0;
   } else if constexpr (requires { command.timeout_rest_ns; }) {
@@ -236,6 +255,13 @@ struct Appender {
     out += "\r\n";
   }
   void operator()(const NoteRefused&) const { refuse(); }
+  void operator()(const SetSchedule& set) const {
+    CHECK(set.body_bytes == body.size());
+    append_line(out, set);
+    out += body;
+    out += "\r\n";
+  }
+  void operator()(const ScheduleRefused&) const { refuse(); }
   void operator()(const PutBatch& batch) const {
     CHECK(batch.bytes == body.size());
     append_line(out, batch);
@@ -264,7 +290,7 @@ void append_item(std::string& items, const Put& put, std::string_view body) {
 
 void append_command(std::string& out, const Command& command, std::string_view body) {
   CHECK(body.empty() || std::holds_alternative<Put>(command) ||
-        std::holds_alternative<PutBatch>(command));
+        std::holds_alternative<PutBatch>(command) || std::holds_alternative<SetSchedule>(command));
   std::visit(Appender{out, body}, command);
 }
 

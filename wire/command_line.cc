@@ -287,8 +287,9 @@ constexpr Dispatch dispatch = make_dispatch();
 
 namespace {
 
-// Removes the four numbers of a put.
-bool take_put(std::string_view& args, Put& put, ExtensionSet allowed) {
+// Removes the four numbers of a put, or of the put of a schedule.
+template <typename C>
+bool take_put(std::string_view& args, C& put, ExtensionSet allowed) {
   uint32_t delay_rest_ns = 0;
   uint32_t ttr_rest_ns = 0;
   const bool is_good =
@@ -310,10 +311,19 @@ LineTail tail_of(std::string_view args, ExtensionSet allowed) {
 }
 
 // Whether the options of a put go together.
-bool are_consistent(const Put& put) {
-  if (!put.options || !put.options->until) return true;
-  const bool needs_seconds = *put.options->until == KeyUntil::Ttl;
-  return put.options->key && (put.options->key->seconds > 0 || !needs_seconds);
+bool are_consistent(const PutOptions& options) {
+  if (!options.until) return true;
+  const bool needs_seconds = *options.until == KeyUntil::Ttl;
+  return options.key && (options.key->seconds > 0 || !needs_seconds);
+}
+
+// Whether the options of a schedule do: it has times of one kind.
+bool are_consistent(const ScheduleOptions& options) {
+  const bool is_every = options.every.nanos > 0;
+  const bool is_cron = !options.cron.expression.empty();
+  const int kinds = int{is_every} + int{is_cron} + int{options.at.has_value()};
+  return kinds == 1 && (is_every || !options.anchor) && (is_cron || options.zone.empty()) &&
+         are_consistent(static_cast<const PutOptions&>(options));
 }
 
 }  // namespace
@@ -323,7 +333,8 @@ std::optional<PutLine> parse_put_line(std::string_view args, ExtensionSet allowe
   if (!take_put(args, put, allowed)) return std::nullopt;
   const LineTail tail = tail_of(args, allowed);
   if (tail != LineTail::BadOptions) return PutLine{std::move(put), tail};
-  const bool is_good = take_options(args, put, allowed) && are_consistent(put);
+  const bool is_good =
+      take_options(args, put, allowed) && (!put.options || are_consistent(*put.options));
   return PutLine{std::move(put), is_good ? LineTail::Nothing : LineTail::BadOptions};
 }
 
@@ -341,6 +352,16 @@ std::optional<NoteLine> parse_note_line(std::string_view args, ExtensionSet allo
   NoteLine line{};
   if (!take(args, line.id) || !take(args, line.bytes)) return std::nullopt;
   line.tail = tail_of(args, allowed);
+  return line;
+}
+
+std::optional<ScheduleLine> parse_schedule_line(std::string_view args, ExtensionSet allowed) {
+  ScheduleLine line{};
+  SetSchedule& set = line.set;
+  if (!take(args, set.name) || !take_put(args, set, allowed)) return std::nullopt;
+  const bool is_good =
+      take_options(args, set, allowed) && set.options && are_consistent(*set.options);
+  line.tail = is_good ? LineTail::Nothing : LineTail::BadOptions;
   return line;
 }
 

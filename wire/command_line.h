@@ -54,6 +54,18 @@ struct NoteLine {
 // Parses the line of a note from what follows its prefix. Without a value if a number is bad.
 std::optional<NoteLine> parse_note_line(std::string_view args, ExtensionSet allowed);
 
+// The content of a set-schedule's line, which is judged as that of a put is. Its options are always
+// needed.
+inline constexpr std::string_view schedule_prefix = command_row<SetSchedule>().prefix;
+struct ScheduleLine {
+  SetSchedule set;
+  LineTail tail;
+};
+
+// Parses the line of a set-schedule from what follows its prefix. Without a value if the name or a
+// number is bad, so that nobody can say where the body ends.
+std::optional<ScheduleLine> parse_schedule_line(std::string_view args, ExtensionSet allowed);
+
 // Returns whether the line that begins with `head`, its first line_bytes_max bytes, may have
 // line_long_bytes_max bytes. It may if `head` holds a colon, or begins with the word of an
 // extension that is allowed.

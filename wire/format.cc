@@ -9,6 +9,7 @@
 
 #include "engine/types/check.h"
 #include "wire/job_line.h"
+#include "wire/schedule_text.h"
 #include "wire/stats.h"
 
 namespace perennial::wire {
@@ -66,7 +67,8 @@ void append_facts(std::string& out, const JobReply::Facts& facts) {
   }
 }
 
-// protocol.txt, "stats-job": the count covers the document through its last LF, not the CRLF.
+// Appends a document of YAML, or other bytes. protocol.txt, "stats-job": the count covers the
+// document through its last LF, not the CRLF.
 void append_yaml(std::string& out, Word word, std::string_view yaml) {
   append_line(out, word, yaml.size());
   out += yaml;
@@ -178,6 +180,15 @@ struct Appender {
   void operator()(const NotesOf& /*reply*/) const { CHECK(!"the notes are missing"); }
   void operator()(const std::unique_ptr<NoteList>& reply) const {
     append_yaml(out, Word::Ok, notes_yaml(*reply));
+  }
+  void operator()(const std::unique_ptr<ScheduleSeen>& reply) const {
+    append_yaml(out, Word::Ok, schedule_yaml(*reply));
+  }
+  void operator()(const std::unique_ptr<ScheduleList>& reply) const {
+    append_yaml(out, Word::Ok, schedules_yaml(*reply));
+  }
+  void operator()(const std::unique_ptr<ScheduleBody>& reply) const {
+    append_yaml(out, Word::Ok, reply->body.view());
   }
   void operator()(const std::unique_ptr<TubeNames>& reply) const {
     append_names_head(out, size_of(*reply));

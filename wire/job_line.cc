@@ -1,12 +1,11 @@
 #include "wire/job_line.h"
 
-#include <chrono>
 #include <iterator>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "wire/time_text.h"
 #include "wire/yaml_text.h"
 
 namespace perennial::wire {
@@ -14,12 +13,6 @@ namespace {
 
 Nanos seconds(Nanos duration) {
   return duration / nanos_per_second;
-}
-
-// "5" or "250ms", as a client writes it.
-std::string duration_text(Nanos duration) {
-  if (duration % nanos_per_second == 0) return fmt::format("{}", duration / nanos_per_second);
-  return fmt::format("{}ms", duration / nanos_per_ms);
 }
 
 // A job without optional fields has none of the facts.
@@ -48,14 +41,9 @@ void append_job(std::string& out, const JobStats& job) {
 
 }  // namespace
 
-std::string utc_text(Nanos time) {
-  const std::chrono::sys_time<std::chrono::seconds> whole{std::chrono::seconds(seconds(time))};
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(whole.time_since_epoch().count()),
-                     time % nanos_per_second / nanos_per_ms);
-}
-
-std::string utc_text_if_known(Nanos time) {
-  return time == 0 ? std::string() : utc_text(time);
+std::string duration_text(Nanos duration) {
+  if (duration % nanos_per_second == 0) return fmt::format("{}", duration / nanos_per_second);
+  return fmt::format("{}ms", duration / nanos_per_ms);
 }
 
 std::string backoff_text(const std::optional<Backoff>& backoff) {
@@ -119,6 +107,11 @@ void append_fact(std::string& out, JobFact fact, const JobStats& job) {
       return append(utc_text_if_known(more_of(job).first_reserved));
     case JobFact::EndedAt:
       return append(utc_text_if_known(job.ended ? job.ended->at : 0));
+    case JobFact::Schedule:
+      return append(std::string_view(more_of(job).schedule));
+    case JobFact::Planned:
+      if (!more_of(job).schedule.empty()) append(utc_text(more_of(job).planned));
+      return;
   }
 }
 

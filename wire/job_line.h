@@ -12,10 +12,8 @@
 // What is told on one line: what `with:` adds to a reply, and a line of list-jobs or list-clients.
 namespace perennial::wire {
 
-// The time in RFC 3339, UTC, with milliseconds. `time`: since the epoch.
-std::string utc_text(Nanos time);
-// The same, and an empty text for 0: it is not known.
-std::string utc_text_if_known(Nanos time);
+// "5" or "250ms", as a client writes it.
+std::string duration_text(Nanos duration);
 
 // Values of two parts, as a client writes them: "5:600", "10:1". An empty text: there is none, of a
 // back-off also one whose first delay is 0.

@@ -18,7 +18,8 @@ constexpr uint32_t job_bytes_most = uint32_t{1} << 30;  // The largest limit tha
 template <typename T>
 inline constexpr bool is_text =
     std::is_same_v<T, std::string> || std::is_same_v<T, KeyOption> ||
-    std::is_same_v<T, ConcurrencyKey> || std::is_same_v<T, Change<TubeName>>;
+    std::is_same_v<T, ConcurrencyKey> || std::is_same_v<T, Change<TubeName>> ||
+    std::is_same_v<T, CronOption>;
 template <typename T>
 inline constexpr bool is_text<std::optional<T>> = is_text<T>;
 
@@ -70,6 +71,9 @@ bool is_one_command(std::string_view bytes, const Command& command) {
   }
   if (const auto* note = std::get_if<NoteRefused>(&*step.command)) {
     return note->why == NoteRefused::Why::TooBig;
+  }
+  if (const auto* schedule = std::get_if<ScheduleRefused>(&*step.command)) {
+    return schedule->why == ScheduleRefused::Why::TooBig;
   }
   return std::visit([&](const auto& sent) { return is_read_as(sent, *step.command); }, command);
 }

@@ -58,6 +58,8 @@ void Parser::read_line(std::string_view& rest, Step& step) {
     begin_batch(line.substr(put_batch_prefix.size()), step);
   } else if (line.starts_with(note_prefix) && allowed_.allows(Extension::Notes)) {
     begin_note(line.substr(note_prefix.size()), step);
+  } else if (line.starts_with(schedule_prefix) && allowed_.allows(Extension::Schedules)) {
+    begin_schedule(line.substr(schedule_prefix.size()), step);
   } else {
     step.command = parse_command_line(line, allowed_);
   }
@@ -121,6 +123,22 @@ void Parser::begin_note(std::string_view args, Step& step) {
   }
 }
 
+// Whatever is wrong behind its numbers, the body must not run as commands.
+void Parser::begin_schedule(std::string_view args, Step& step) {
+  std::optional<ScheduleLine> line = parse_schedule_line(args, allowed_);
+  if (!line) {
+    step.command = Malformed{Malformed::Kind::BadFormat};
+  } else if (line->set.body_bytes > job_bytes_max_) {
+    begin_refusal(ScheduleRefused{ScheduleRefused::Why::TooBig}, line->set.body_bytes);
+  } else if (line->tail != LineTail::Nothing) {
+    begin_refusal(ScheduleRefused{ScheduleRefused::Why::BadFormat}, line->set.body_bytes);
+  } else {
+    schedule_ = std::make_unique<SetSchedule>(std::move(line->set));
+    put_ = {.priority = 0, .delay_s = 0, .ttr_s = 0, .body_bytes = schedule_->body_bytes};
+    reading_ = Reading::Body;
+  }
+}
+
 void Parser::read_body(std::string_view& rest, size_t body_bytes_left) {
   // The limit is checked in each call and not only for the header, because other connections use
   // the same memory while the body arrives. A body that was partly kept is dropped completely.
@@ -162,6 +180,8 @@ void Parser::read_body_end(std::string_view& rest, Step& step) {
     end_batch(body, step);
   } else if (note_) {
     end_note(body, step);
+  } else if (schedule_) {
+    end_schedule(std::move(body), step);
   } else if (crlf_good_) {
     step.command = put_;
     step.body = std::move(body);
@@ -195,6 +215,17 @@ void Parser::end_note(const Body& text, Step& step) {
   }
   if (!body_dropped_) note.text = text.view();
   step.command = std::move(note);
+}
+
+void Parser::end_schedule(Body&& body, Step& step) {
+  SetSchedule set = std::move(*std::exchange(schedule_, nullptr));
+  if (!crlf_good_) {
+    step.command = ScheduleRefused{ScheduleRefused::Why::ExpectedCrlf};
+    return;
+  }
+  step.command = std::move(set);
+  step.body = std::move(body);
+  step.body_dropped = body_dropped_;
 }
 
 // Begins to drop the body and its CRLF. The command is answered after that. The size is that of the

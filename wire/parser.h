@@ -20,10 +20,10 @@ struct Step {
   // The length of the prefix that was read. The whole input when there is no command.
   size_t consumed = 0;
   std::optional<Command> command;  // Without a value: more bytes are needed.
-  Body body;                       // With a Put only.
+  Body body;                       // With a Put or a SetSchedule only.
   std::vector<Body> bodies;        // With a PutBatch only: one for each item, in order.
-  // With a Put or a PutBatch only: there was no space for the body or the items, which were
-  // dropped. A note for which there was no space has no text.
+  // With a Put, a PutBatch or a SetSchedule only: there was no space for the body or the items,
+  // which were dropped. A note for which there was no space has no text.
   bool body_dropped = false;
   // Set instead of a command: the connection speaks a foreign protocol. The caller closes the
   // connection and feeds no more of its bytes.
@@ -61,12 +61,14 @@ class Parser {
   void begin_put(std::string_view args, Step& step);
   void begin_batch(std::string_view args, Step& step);
   void begin_note(std::string_view args, Step& step);
+  void begin_schedule(std::string_view args, Step& step);
   void read_body(std::string_view& rest, size_t body_bytes_left);
   void skip_body(std::string_view& rest);
   void begin_body_end();
   void read_body_end(std::string_view& rest, Step& step);
   void end_batch(const Body& items, Step& step);
   void end_note(const Body& text, Step& step);
+  void end_schedule(Body&& body, Step& step);
   void begin_refusal(Command command, uint64_t body_bytes);
   void skip_refused(std::string_view& rest, Step& step);
   bool skip(std::string_view& rest);
@@ -83,10 +85,11 @@ class Parser {
   // With Body, DroppedBody and BodyEnd. In a batch only the size is used, that of all items, and in
   // a note that of its text.
   Put put_{};
-  // The put-batch whose items are being read, or the note whose text is, and with Refused the
-  // command that says why. All are seldom there.
+  // The put-batch whose items are being read, or the note whose text is, or the schedule whose body
+  // is, and with Refused the command that says why. All are seldom there.
   std::unique_ptr<PutBatch> batch_;
   std::unique_ptr<NoteJob> note_;
+  std::unique_ptr<SetSchedule> schedule_;
   std::unique_ptr<Command> refused_;
   Body body_;
   LineReader lines_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "wire/job_line.h"
+#include "wire/time_text.h"
 
 namespace perennial::wire {
 namespace {
@@ -141,6 +142,14 @@ constexpr StatsRow<StatsSources> of_server_own[] = {
      "Jobs that have expired, since the start."},
     {"disk-free-bytes", Form::Plain, of<&StoreFacts::disk_free_bytes>,
      "Free space of the disk of the data directory."},
+    {"current-schedules", Form::Plain,
+     [](const StatsSources& sources) -> StatsValue { return sources.engine.schedules.schedules; },
+     "Schedules that are set."},
+    {"schedules-refused", Form::Plain,
+     [](const StatsSources& sources) -> StatsValue { return sources.engine.schedules.refused; },
+     "Schedules whose put is being refused and tried again."},
+    {"tzdata", Form::Quoted, of<&ProcessFacts::tzdata>,
+     "The version of the time zones that schedules go by."},
 };
 
 constexpr StatsRow<TubeStats> of_tube[] = {
@@ -258,6 +267,10 @@ constexpr StatsRow<JobStats> of_job_more[] = {
      "Who put it, where there are users, if its tube kept jobs that end; else empty."},
     {"first-reserved", Form::Quoted, time_of<&JobStats::More::first_reserved>,
      "When it was first reserved, if its tube kept jobs that end; else empty."},
+    {"schedule", Form::Quoted, more_of<&JobStats::More::schedule>,
+     "The schedule that put it; empty: none did."},
+    {"planned", Form::Quoted, time_of<&JobStats::More::planned>,
+     "For which planned time of the schedule; empty without one."},
 };
 
 template <auto Member>

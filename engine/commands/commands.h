@@ -53,6 +53,7 @@ void run(State& state, Conn& conn, const SetTube& set);
 
 // schedules.cc
 void run(State& state, Conn& conn, const SetSchedule& set);
+void run(State& state, Conn& conn, const ScheduleRefused& refused);
 void run(State& state, Conn& conn, const DeleteSchedule& command);
 void run(State& state, Conn& conn, const PauseSchedule& command);
 void run(State& state, Conn& conn, const RunSchedule& command);

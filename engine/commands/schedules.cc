@@ -14,14 +14,15 @@
 namespace perennial::engine {
 namespace {
 
-// A period without an anchor begins now, unless the schedule has this period already.
+// A period without an anchor begins with this second, unless the schedule has this period already.
 void set_anchor(const State& state, ScheduleWhen& when, const ScheduleEntry* old) {
   auto* const every = std::get_if<ScheduleEvery>(&when);
   if (every == nullptr || every->anchor) return;
   const auto* const before =
       old != nullptr ? std::get_if<ScheduleEvery>(&old->schedule().when) : nullptr;
   const bool keeps = before != nullptr && before->period == every->period;
-  every->anchor = keeps ? before->anchor : state.turn.wall();
+  const Nanos wall = state.turn.wall();
+  every->anchor = keeps ? before->anchor : wall - wall % nanos_per_second;
 }
 
 // The first planned time of a schedule, or of one that has new times. One that is due once is so
@@ -42,18 +43,19 @@ void run(State& state, Conn& conn, const SetSchedule& set) {
   if (state.limits.calendar == nullptr) {
     return state.turn.answer(conn.id, Word::UnknownCommand);
   }
-  const std::string& name = set.schedule.name;
+  const std::string& name = set.name;
   if (!state.turn.accepts_puts() || !state.schedules.may_set(name)) {
     return state.turn.answer(conn.id, Word::OutOfMemory);
   }
   const ScheduleEntry* const old = state.schedules.find(name);
-  ScheduleStored stored = {.schedule = set.schedule, .progress = {}};
+  ScheduleStored stored = {.schedule = schedule_of(set, state.tubes.of(conn.used).name),
+                           .progress = {}};
   ScheduleProgress& progress = stored.progress;
   const ScheduleWhen& when = stored.schedule->when;
   set_anchor(state, stored.schedule->when, old);
   if (old != nullptr) progress = old->progress();
   const bool was_paused = progress.is_paused;
-  progress.is_paused = set.is_paused.value_or(was_paused);
+  if (set.options->paused) progress.is_paused = set.options->paused->value;
   if (old == nullptr || old->schedule().when != when) {
     plan(progress, first_planned(state, when));
   } else if ((was_paused && !progress.is_paused) || progress.state == ScheduleState::NoZone) {
@@ -62,6 +64,17 @@ void run(State& state, Conn& conn, const SetSchedule& set) {
   state.schedules.set(stored);
   state.turn.emit(std::move(stored));
   state.turn.answer(conn.id, Word::Set);
+}
+
+void run(State& state, Conn& conn, const ScheduleRefused& refused) {
+  switch (refused.why) {
+    case ScheduleRefused::Why::BadFormat:
+      return state.turn.answer(conn.id, Word::BadFormat);
+    case ScheduleRefused::Why::TooBig:
+      return state.turn.answer(conn.id, Word::JobTooBig);
+    case ScheduleRefused::Why::ExpectedCrlf:
+      return state.turn.answer(conn.id, Word::ExpectedCrlf);
+  }
 }
 
 void run(State& state, Conn& conn, const DeleteSchedule& command) {
@@ -77,19 +90,23 @@ void run(State& state, Conn& conn, const PauseSchedule& command) {
   if (entry == nullptr || state.limits.calendar == nullptr) {
     return state.turn.answer(conn.id, Word::NotFound);
   }
-  if (entry->progress().is_paused != command.is_paused) {
+  const bool is_paused = !command.paused.given;
+  if (entry->progress().is_paused != is_paused) {
     ScheduleProgress after = entry->progress();
-    after.is_paused = command.is_paused;
+    after.is_paused = is_paused;
     if (!after.is_paused) plan_anew(state, after, entry->schedule().when, entry->offset);
     change(state, *entry, after);
   }
-  state.turn.answer(conn.id, command.is_paused ? Word::Paused : Word::Set);
+  state.turn.answer(conn.id, is_paused ? Word::Paused : Word::Set);
 }
 
+// While the server drains it is refused by any name, as a put is.
 void run(State& state, Conn& conn, const RunSchedule& command) {
   const ScheduleEntry* const entry = state.schedules.find(command.name);
   if (entry == nullptr || state.limits.calendar == nullptr) {
-    return state.turn.answer(conn.id, Word::NotFound);
+    const bool is_draining = state.is_draining;
+    return state.turn.answer(
+        conn.id, is_draining ? count_refusal(state, PutRefusal::Draining) : Word::NotFound);
   }
   const Firing firing = fire(state, *entry, state.turn.wall(), entry->progress(), entry->made_up);
   if (const auto* const id = std::get_if<JobId>(&firing)) {

@@ -122,20 +122,29 @@ const ScheduleEntry* next_due(const State& state) {
 
 }  // namespace
 
-void find_zones(State& state) {
-  while (!state.without_zone.empty() && !state.turn.is_over()) {
-    const ScheduleEntry* const entry = state.schedules.find(state.without_zone.back());
-    state.without_zone.pop_back();
-    if (entry == nullptr || entry->progress().state != ScheduleState::NoZone) continue;
+// A planned time that has come is left as it is: it was right when it was found.
+void compare_with_calendar(State& state) {
+  const Nanos wall = state.turn.wall();
+  while (!state.uncompared.empty() && !state.turn.is_over()) {
+    const ScheduleEntry* const entry = state.schedules.find(state.uncompared.back());
+    state.uncompared.pop_back();
+    if (entry == nullptr) continue;
+    const ScheduleWhen& when = entry->schedule().when;
     ScheduleProgress after = entry->progress();
-    plan_anew(state, after, entry->schedule().when, entry->offset);
-    if (after.state != ScheduleState::NoZone) change(state, *entry, after);
+    if (after.state == ScheduleState::NoZone) {
+      plan_anew(state, after, when, entry->offset);
+    } else if (after.planned && *after.planned > std::max(wall, after.last_planned)) {
+      const Planned again = next_planned(state, when, *after.planned - 1);
+      const bool is_other = again.state != ScheduleState::NoZone && again.at != after.planned;
+      if (is_other) plan(after, next_planned(state, when, std::max(wall, after.last_planned)));
+    }
+    if (after != entry->progress()) change(state, *entry, after);
   }
 }
 
 void fire_schedules(State& state) {
   if (state.limits.calendar == nullptr) return;
-  find_zones(state);
+  compare_with_calendar(state);
   while (!state.turn.is_over()) {
     const ScheduleEntry* const entry = next_due(state);
     if (entry == nullptr) return;

@@ -87,6 +87,7 @@ Firing fire(State& state, const ScheduleEntry& entry, Nanos planned, SchedulePro
   ++state.counters.schedules.fired;
   change(state, entry, after, made_up);
   const ScheduleOrigin origin = {.name = schedule.name, .planned = planned};
+  state.turn.spend(schedule.put.body_bytes / cost::fired_bytes_per_cost);
   const JobId id = add_job(state, tube, schedule.put, &origin);
   CHECK(id == after.last_job);
   hand_out(state, tube);

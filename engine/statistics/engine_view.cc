@@ -91,6 +91,11 @@ const std::string* EngineView::tube_of_job(JobId id) const {
   return job != nullptr ? &state_->tube_of(*job).name : nullptr;
 }
 
+std::optional<JobState> EngineView::state_of_job(JobId id) const {
+  const Job* const job = state_->jobs.find(id);
+  return job != nullptr ? std::optional(job->state) : std::nullopt;
+}
+
 EngineStats EngineView::statistics() const {
   const ConnTable::Counts& conns = state_->conns.counts();
   const Counters& counters = state_->counters;
@@ -114,6 +119,7 @@ EngineStats EngineView::statistics() const {
           .jobs_expired = counters.jobs_expired,
           .job_ends = counters.job_ends,
           .puts_refused = counters.puts_refused,
+          .schedules = schedule_counts(),
           .body_bytes = state_->jobs.body_bytes()};
 }
 

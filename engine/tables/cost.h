@@ -29,6 +29,8 @@ inline constexpr uint64_t job_looked_at = 10;
 inline constexpr uint64_t job_listed = 50;
 // A question to the calendar: it reads a cron expression, and finds a time of it in a zone.
 inline constexpr uint64_t calendar_asked = 200;
+// How many bytes of the bodies that schedules put cost 1. All that a Tick puts is one batch.
+inline constexpr uint64_t fired_bytes_per_cost = 8;
 // A job that is put, deleted or moved to another state.
 inline constexpr uint64_t job_moved = 50;
 

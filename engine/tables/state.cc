@@ -11,7 +11,7 @@ namespace {
 // does; where it is set otherwise, the next Tick sees it.
 std::optional<Nanos> next_schedule(const State& state) {
   if (state.limits.calendar == nullptr) return std::nullopt;
-  if (!state.without_zone.empty()) return state.turn.now();
+  if (!state.uncompared.empty()) return state.turn.now();
   std::optional<Nanos> soonest;
   if (const ScheduleEntry* const first = state.schedules.first_due()) {
     if (state.turn.wall() == 0) return state.turn.now();  // A start: no input has come yet.

@@ -56,9 +56,9 @@ class State {
   // Closing connections that still have tubes to leave.
   std::deque<ConnId> leaving;
   Listings listings;
-  // Schedules whose zone was not known when they were stored, and that no Tick since the start has
-  // looked at.
-  std::vector<std::string> without_zone;
+  // Schedules of a zone whose planned times no Tick since the start has compared with the calendar,
+  // which another start may have had in another version.
+  std::vector<std::string> uncompared;
 };
 
 }  // namespace perennial::engine

@@ -1,6 +1,9 @@
 #include "engine/types/command.h"
 
 #include <utility>
+#include <variant>
+
+#include "engine/types/check.h"
 
 namespace perennial {
 namespace {
@@ -41,6 +44,60 @@ void change_settings(TubeSettings& settings, const SetTube& set) {
   apply(set.drain, settings.drain);
   apply(set.keep, settings.keep);
   apply(set.keep_max, settings.keep_max);
+}
+
+Schedule schedule_of(const SetSchedule& set, const std::string& used) {
+  CHECK(set.options);
+  const ScheduleOptions& options = *set.options;
+  Schedule schedule = {.name = set.name,
+                       .tube = options.tube.empty() ? used : options.tube,
+                       .put = {.priority = set.priority,
+                               .delay_s = set.delay_s,
+                               .ttr_s = set.ttr_s,
+                               .body_bytes = set.body_bytes},
+                       .missed_max = options.missed.jobs,
+                       .overlap = options.overlap,
+                       .jitter = options.jitter.nanos};
+  if (options.every.nanos > 0) {
+    ScheduleEvery every = {.period = options.every.nanos};
+    if (options.anchor) every.anchor = options.anchor->time;
+    schedule.when = every;
+  } else if (!options.cron.expression.empty()) {
+    schedule.when =
+        ScheduleCron{.expression = options.cron.expression,
+                     .zone = options.zone.empty() ? std::string(default_zone) : options.zone};
+  } else {
+    schedule.when = ScheduleAt{options.at.value().time};
+  }
+  PutOptions put = options;
+  put.tube.clear();
+  if (put != PutOptions()) schedule.put.options.make() = std::move(put);
+  return schedule;
+}
+
+SetSchedule set_schedule(const Schedule& schedule, std::optional<bool> is_paused) {
+  SetSchedule set = {.name = schedule.name,
+                     .priority = schedule.put.priority,
+                     .delay_s = schedule.put.delay_s,
+                     .ttr_s = schedule.put.ttr_s,
+                     .body_bytes = schedule.put.body_bytes};
+  ScheduleOptions& options = set.options.make();
+  if (schedule.put.options) static_cast<PutOptions&>(options) = *schedule.put.options;
+  options.tube = schedule.tube;
+  if (const auto* const every = std::get_if<ScheduleEvery>(&schedule.when)) {
+    options.every.nanos = every->period;
+    if (every->anchor) options.anchor = TimeOption{*every->anchor};
+  } else if (const auto* const cron = std::get_if<ScheduleCron>(&schedule.when)) {
+    options.cron.expression = cron->expression;
+    options.zone = cron->zone;
+  } else {
+    options.at = TimeOption{std::get<ScheduleAt>(schedule.when).time};
+  }
+  options.missed.jobs = schedule.missed_max;
+  options.overlap = schedule.overlap;
+  options.jitter.nanos = schedule.jitter;
+  if (is_paused) options.paused = YesOrNo{*is_paused};
+  return set;
 }
 
 SetTube set_tube(std::string tube, const TubeSettings& settings) {

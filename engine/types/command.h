@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <variant>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "engine/types/note.h"
 #include "engine/types/option_values.h"
 #include "engine/types/put.h"
+#include "engine/types/schedule.h"
 
 // What a client asks for: one struct per command of the protocol, one per way of refusing a line,
 // and the table of commands. A refused line is a command, too, because the engine counts it,
@@ -286,6 +288,70 @@ struct RestoreTube {
   EndSet how = {JobEnd::Flushed};
   JobMatch match = {};
 };
+
+// Sets the schedule of this name. One that is there keeps what is known of it, and goes on where it
+// is if its times are the same ones. The parser hands over the body beside the command.
+struct ScheduleOptions : PutOptions {
+  // Exactly one of these three is given. 0 and empty: not given.
+  PeriodOption every = {};
+  CronOption cron = {};
+  std::optional<TimeOption> at = {};
+  std::optional<TimeOption> anchor = {};  // Only with `every`.
+  std::string zone = {};                  // Only with `cron`. Empty: UTC.
+  MissedOption missed = {};
+  ScheduleOverlap overlap = ScheduleOverlap::Allow;
+  PositiveDuration jitter = {};
+  std::optional<YesOrNo> paused = {};  // Without a value it stays as it is; a new one is not.
+
+  bool operator==(const ScheduleOptions&) const = default;
+};
+struct SetSchedule {
+  std::string name;
+  uint32_t priority;
+  uint32_t delay_s;
+  uint32_t ttr_s;
+  uint32_t body_bytes;
+  using Options = ScheduleOptions;
+  Boxed<ScheduleOptions> options = {};  // Always there: without times there is no schedule.
+};
+// A set-schedule that is refused. Its body and the CRLF were dropped.
+struct ScheduleRefused {
+  using CountsAs = SetSchedule;
+  enum class Why : uint8_t { BadFormat, TooBig, ExpectedCrlf };
+  Why why;
+};
+struct DeleteSchedule {
+  std::string name;
+};
+// While it is paused it puts no job. The planned times that pass meanwhile are not missed.
+struct PauseSchedule {
+  std::string name;
+  No paused = {};  // "no": it goes on.
+};
+// It puts a job now, once more. Its planned times stay as they are.
+struct RunSchedule {
+  std::string name;
+};
+// Names schedules in the order of their names. Core answers it, and the two below.
+inline constexpr uint32_t list_schedules_max = 200;
+struct ListSchedules {
+  std::string after = {};  // The name behind which the list goes on.
+  Bounded<1, list_schedules_max> count = {100};
+};
+struct StatsSchedule {
+  std::string name;
+};
+// Shows the body.
+struct PeekSchedule {
+  std::string name;
+};
+// The zone of a cron expression where none is given.
+inline constexpr std::string_view default_zone = "UTC";
+// The schedule that the command sets, where `used` is the tube that the client uses.
+Schedule schedule_of(const SetSchedule& set, const std::string& used);
+// The command that sets this schedule. A period without an anchor gets none.
+SetSchedule set_schedule(const Schedule& schedule, std::optional<bool> is_paused = {});
+
 struct SetReserveMode {
   ReserveMode mode = ReserveMode::Fifo;
 };
@@ -468,6 +534,45 @@ inline constexpr std::tuple command_rows{
                          arg("tube", &RestoreTube::tube))
         .with(option("since", &RestoreTube::since), option("how", &RestoreTube::how),
               option("match", &RestoreTube::match, Extension::Match)),
+    command<SetSchedule>("set-schedule ", "cmd-set-schedule",
+                         {.has_body = true, .ours = true, .extension = Extension::Schedules},
+                         arg("name", &SetSchedule::name), arg("pri", &SetSchedule::priority),
+                         arg("delay", &SetSchedule::delay_s), arg("ttr", &SetSchedule::ttr_s),
+                         arg("bytes", &SetSchedule::body_bytes))
+        .with(option("every", &ScheduleOptions::every), option("cron", &ScheduleOptions::cron),
+              option("at", &ScheduleOptions::at), option("anchor", &ScheduleOptions::anchor),
+              option("zone", &ScheduleOptions::zone), option("missed", &ScheduleOptions::missed),
+              option("overlap", &ScheduleOptions::overlap),
+              option("jitter", &ScheduleOptions::jitter),
+              option("paused", &ScheduleOptions::paused),
+              inherited<ScheduleOptions>("tube", &PutOptions::tube, Extension::PutTube),
+              inherited<ScheduleOptions>("tries", &PutOptions::tries, Extension::Attempts),
+              inherited<ScheduleOptions>("backoff", &PutOptions::backoff, Extension::Attempts),
+              inherited<ScheduleOptions>("dead", &PutOptions::dead, Extension::Attempts),
+              inherited<ScheduleOptions>("expire", &PutOptions::expire, Extension::Expire),
+              inherited<ScheduleOptions>("idp", &PutOptions::key, Extension::Unique),
+              inherited<ScheduleOptions>("until", &PutOptions::until, Extension::Unique),
+              inherited<ScheduleOptions>("con", &PutOptions::concurrency,
+                                         Extension::ConcurrencyKeys)),
+    command<DeleteSchedule>("delete-schedule ", "cmd-delete-schedule",
+                            {.ours = true, .extension = Extension::Schedules},
+                            arg("name", &DeleteSchedule::name)),
+    command<PauseSchedule>("pause-schedule ", "cmd-pause-schedule",
+                           {.ours = true, .extension = Extension::Schedules},
+                           arg("name", &PauseSchedule::name))
+        .with(option("paused", &PauseSchedule::paused)),
+    command<RunSchedule>("run-schedule ", "cmd-run-schedule",
+                         {.adds_jobs = true, .ours = true, .extension = Extension::Schedules},
+                         arg("name", &RunSchedule::name)),
+    command<ListSchedules>("list-schedules", "",
+                           {.ours = true, .in_core = true, .extension = Extension::Schedules})
+        .with(option("after", &ListSchedules::after), option("count", &ListSchedules::count)),
+    command<StatsSchedule>("stats-schedule ", "",
+                           {.ours = true, .in_core = true, .extension = Extension::Schedules},
+                           arg("name", &StatsSchedule::name)),
+    command<PeekSchedule>("peek-schedule ", "",
+                          {.ours = true, .in_core = true, .extension = Extension::Schedules},
+                          arg("name", &PeekSchedule::name)),
 };
 // clang-format on
 
@@ -495,7 +600,8 @@ struct WithCommands {
   static std::variant<typename Rows::Type..., Refused...> variant_of(const std::tuple<Rows...>&);
 };
 // A command of the table, or a line that was refused.
-using Command = decltype(WithCommands<PutTooBig, PutTrailingJunk, PutNoCrlf, PutBatchRefused,
-                                      NoteRefused, Malformed>::variant_of(command_rows));
+using Command =
+    decltype(WithCommands<PutTooBig, PutTrailingJunk, PutNoCrlf, PutBatchRefused, NoteRefused,
+                          ScheduleRefused, Malformed>::variant_of(command_rows));
 
 }  // namespace perennial

@@ -40,6 +40,13 @@ constexpr Option<Of, Value> option(std::string_view name, Value Of::*member,
   return {name, member, extension};
 }
 
+// The same, where the member is one of a base of `Of`.
+template <typename Of, typename Base, typename Value>
+constexpr Option<Of, Value> inherited(std::string_view name, Value Base::*member,
+                                      std::optional<Extension> extension = {}) {
+  return {name, member, extension};
+}
+
 // The commands that the metrics tell apart. Those about several jobs belong to those about one.
 enum class CommandKind : uint8_t { Put, Delete, Release, Bury, Reserve, Other };
 

@@ -36,6 +36,7 @@ enum class Extension : uint8_t {
   ListClients,
   Notes,
   Ended,
+  Schedules,
   // The command `auth`. It is allowed where there are users, and the configuration cannot name it.
   Auth,
 };
@@ -72,6 +73,7 @@ inline constexpr std::array extension_rows = {
     ExtensionRow{Extension::ListClients, "list-clients"},
     ExtensionRow{Extension::Notes, "notes"},
     ExtensionRow{Extension::Ended, "ended"},
+    ExtensionRow{Extension::Schedules, "schedules"},
 };
 
 // Finds an extension by its name. Without a value if no extension has this name.

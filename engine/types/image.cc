@@ -74,7 +74,10 @@ struct Fold {
   }
   void operator()(const ScheduleChanged& changed) const {
     ScheduleProgress& progress = image.schedules.at(changed.name).progress;
-    CHECK(!progress.planned || !changed.progress.planned ||
+    // A start with other time zones may plan an earlier time, but none behind which a job was put.
+    const bool is_planned_anew = changed.progress.fired == progress.fired &&
+                                 changed.progress.planned > changed.progress.last_planned;
+    CHECK(is_planned_anew || !progress.planned || !changed.progress.planned ||
           *progress.planned <= *changed.progress.planned);
     progress = changed.progress;
   }

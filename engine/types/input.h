@@ -13,7 +13,6 @@
 #include "engine/types/calendar.h"
 #include "engine/types/command.h"
 #include "engine/types/reply.h"
-#include "engine/types/schedule.h"
 #include "engine/types/stats.h"
 #include "engine/types/transition.h"
 
@@ -103,29 +102,8 @@ struct EndedAsked {
   std::variant<ListJobs, ListNotes> command;
 };
 
-// ---- What a client does with schedules: commands that have no line yet.
-// Sets the schedule of this name. One that is there keeps what is known of it, and goes on where it
-// is if its times are the same ones.
-struct SetSchedule {
-  Schedule schedule;
-  std::optional<bool> is_paused = {};  // Without a value it stays as it is; a new one is not.
-};
-struct DeleteSchedule {
-  std::string name;
-};
-// While it is paused it puts no job. The planned times that pass meanwhile are not missed.
-struct PauseSchedule {
-  std::string name;
-  bool is_paused = true;
-};
-// It puts a job now, once more. Its planned times stay as they are.
-struct RunSchedule {
-  std::string name;
-};
-
 using Event = std::variant<Opened, Closed, WaitAborted, HalfClosed, Tick, DrainSignal, Damaged,
-                           Restore, EndedOver, EndedAsked, SetSchedule, DeleteSchedule,
-                           PauseSchedule, RunSchedule, Command>;
+                           Restore, EndedOver, EndedAsked, Command>;
 
 struct Input {
   Nanos now = 0;  // Never less than that of an earlier input.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -49,6 +50,38 @@ inline constexpr uint32_t ttr_ms_min = 10;
 struct TtrOption : Duration {};
 // The time that a touch leaves. At least ttr_ms_min.
 struct TouchTime : Duration {};
+
+// A moment, as RFC 3339 writes it: nanoseconds since the epoch, and not before it.
+struct TimeOption {
+  Nanos time = 0;
+
+  bool operator==(const TimeOption&) const = default;
+};
+// The fields of a cron expression. On the line a `_` stands for each space between them. Whether it
+// is an expression at all is judged by the calendar.
+inline constexpr size_t cron_bytes_max = 200;
+struct CronOption {
+  std::string expression;
+
+  bool operator==(const CronOption&) const = default;
+};
+// The period of a schedule: at least schedule_period_min.
+inline constexpr Nanos schedule_period_min = nanos_per_second;
+struct PeriodOption : Duration {};
+// For how many planned times that were missed a job is put: "none", "one", "all", which is
+// missed_most, or a number up to that.
+inline constexpr uint32_t missed_most = 1'000;
+struct MissedOption {
+  uint32_t jobs = 1;
+
+  bool operator==(const MissedOption&) const = default;
+};
+struct MissedRow {
+  uint32_t jobs;
+  std::string_view name;
+};
+inline constexpr std::array missed_rows = {MissedRow{0, "none"}, MissedRow{1, "one"},
+                                           MissedRow{missed_most, "all"}};
 
 // The name of a tube, where a setting may also be taken away.
 using TubeName = std::string;
@@ -227,6 +260,9 @@ enum class JobFact : uint8_t {
   PutBy,
   EndedAt,
   FirstReserved,
+  // Which schedule put it, and for which planned time. Empty: none did.
+  Schedule,
+  Planned,
 };
 struct JobFactRow {
   JobFact fact;
@@ -246,12 +282,13 @@ inline constexpr std::array job_fact_rows = {
     JobFactRow{JobFact::EndedBy, "ended-by"},  JobFactRow{JobFact::Restored, "restored"},
     JobFactRow{JobFact::PutAt, "put-at"},      JobFactRow{JobFact::PutBy, "put-by"},
     JobFactRow{JobFact::EndedAt, "ended-at"},  JobFactRow{JobFact::FirstReserved, "first-reserved"},
+    JobFactRow{JobFact::Schedule, "schedule"}, JobFactRow{JobFact::Planned, "planned"},
 };
 constexpr bool are_in_order(std::span<const JobFactRow> rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].fact != static_cast<JobFact>(i)) return false;
   }
-  return rows.back().fact == JobFact::FirstReserved;
+  return rows.back().fact == JobFact::Planned;
 }
 static_assert(are_in_order(job_fact_rows));
 

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "engine/types/basic.h"
+#include "engine/types/body.h"
 #include "engine/types/boxed.h"
 #include "engine/types/check.h"
 #include "engine/types/extension.h"
 #include "engine/types/note.h"
 #include "engine/types/option_values.h"
+#include "engine/types/schedule.h"
 #include "engine/types/stats.h"
 
 // What a client is answered. Exactly one Reply belongs to each Command except quit, in the order of
@@ -219,6 +221,22 @@ struct ClientList {
   ConnId cursor = 0;  // The last id that is named; 0 when there is none above it.
   std::vector<Client> clients = {};
 };
+// A schedule, as list-schedules and stats-schedule show it. Core makes it, and the two below.
+struct ScheduleSeen {
+  Schedule schedule;
+  ScheduleProgress progress;
+  Nanos offset = 0;                             // Its planned times are due by so much later.
+  bool is_refused = false;                      // Its put is being refused, and tried again.
+  std::optional<JobState> last_job_state = {};  // None: the job is gone, or there was none.
+};
+struct ScheduleList {
+  std::string cursor;  // The last name that is given; empty when there is none behind it.
+  std::vector<ScheduleSeen> schedules = {};
+};
+// The answer to peek-schedule.
+struct ScheduleBody {
+  Body body;
+};
 // The answer to list-notes as the engine gives it: the job is there. Core answers with a NoteList.
 struct NotesOf {
   JobId job;
@@ -264,6 +282,8 @@ using Reply =
                  std::unique_ptr<EngineStats>, std::unique_ptr<JobsReserved>,
                  std::unique_ptr<BatchInserted>, std::unique_ptr<BatchDone>,
                  std::unique_ptr<JobList>, std::unique_ptr<ClientList>, std::unique_ptr<NoteList>,
-                 std::unique_ptr<CheckpointMade>, std::unique_ptr<CheckpointFailed>>;
+                 std::unique_ptr<ScheduleSeen>, std::unique_ptr<ScheduleList>,
+                 std::unique_ptr<ScheduleBody>, std::unique_ptr<CheckpointMade>,
+                 std::unique_ptr<CheckpointFailed>>;
 
 }  // namespace perennial

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "engine/types/basic.h"
@@ -15,7 +17,7 @@ namespace perennial {
 // The name of a schedule has as many bytes as that of a tube, and the same rules.
 inline constexpr uint32_t schedule_name_bytes_max = tube_name_bytes_max;
 // The most jobs that are put at once for planned times that were missed.
-inline constexpr uint32_t schedule_missed_limit = 1'000;
+inline constexpr uint32_t schedule_missed_limit = missed_most;
 // Where no missed time is made up for, a job may still be put this late.
 inline constexpr Nanos schedule_grace = 60 * nanos_per_second;
 // When the put of a schedule was refused, it is tried again after this time.
@@ -50,6 +52,14 @@ enum class ScheduleOverlap : uint8_t {
   Skip,     // It passes without a job.
   Replace,  // The old job is deleted, unless a worker has it.
 };
+struct ScheduleOverlapRow {
+  ScheduleOverlap overlap;
+  std::string_view name;
+};
+inline constexpr std::array schedule_overlap_rows = {
+    ScheduleOverlapRow{ScheduleOverlap::Allow, "allow"},
+    ScheduleOverlapRow{ScheduleOverlap::Skip, "skip"},
+    ScheduleOverlapRow{ScheduleOverlap::Replace, "replace"}};
 
 // What a client has set. Its body is core's.
 struct Schedule {
@@ -77,7 +87,9 @@ enum class ScheduleState : uint8_t {
 // How far a schedule is: what changes with each firing.
 struct ScheduleProgress {
   // The next planned time, without the jitter. It only grows, so no time fires twice, unless the
-  // schedule is set to other times. There exactly if the state is Active.
+  // schedule is set to other times; but a start whose time zones are others than those before may
+  // plan it anew, behind the wall clock and behind the last one. There exactly if the state is
+  // Active.
   std::optional<Nanos> planned = {};
   // The planned time of the last job, when that was put, and which it is. 0: there was none.
   Nanos last_planned = 0;

@@ -259,6 +259,7 @@ struct EngineStats {
   uint64_t jobs_expired = 0;
   JobEnds job_ends = {};
   PutRefusals puts_refused = {};
+  ScheduleCounts schedules = {};
   uint64_t body_bytes = 0;  // Of all jobs. No command shows it.
 };
 
@@ -298,6 +299,7 @@ struct ProcessFacts {
   std::string hostname;
   std::string os;        // The version that uname gives.
   std::string platform;  // The machine that uname gives.
+  std::string tzdata;    // The version of the system's time zones. Empty: it does not say.
   uint64_t loop_lag_us = 0;
   // Connections that were closed because they spoke a foreign protocol.
   uint64_t connections_refused = 0;

@@ -66,6 +66,8 @@ class EngineView {
   // Where the ended jobs of the tube are; empty if it keeps none. The tube need not exist, here and
   // below.
   EndedSpan ended_span(std::string_view tube) const;
+  // None: there is no such job.
+  std::optional<JobState> state_of_job(JobId id) const;
   // The settings in force, and those of them that set-tube has set. Null: none.
   TubeSettings settings_of(std::string_view tube) const;
   const TubeSettings* settings_set(std::string_view tube) const;

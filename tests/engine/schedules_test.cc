@@ -87,7 +87,7 @@ class Schedules : public testing::Test {
     EXPECT_EQ(engine_->image(), folded_);
   }
   Word set(const Schedule& schedule, std::optional<bool> is_paused = {}) {
-    apply(SetSchedule{schedule, is_paused});
+    apply(Command(set_schedule(schedule, is_paused)));
     return word();
   }
   // Both clocks go on.
@@ -121,12 +121,13 @@ class Schedules : public testing::Test {
   }
   Limits limits() const {
     return {.schedules_max = 3,
-            .calendar = std::make_shared<support::FakeCalendar>(knows_gone_),
+            .calendar = std::make_shared<support::FakeCalendar>(knows_gone_, shift_),
             .transitions_per_turn_max = transitions_max_,
             .cost_per_turn_max = cost_max_};
   }
 
   bool knows_gone_ = false;
+  int64_t shift_ = 0;
   uint32_t transitions_max_ = 10'000;
   uint64_t cost_max_ = 500'000;
   std::unique_ptr<Engine> engine_ = std::make_unique<Engine>(limits());
@@ -332,13 +333,13 @@ TEST_F(Schedules, AreDueLaterByTheirJitter) {
 
 TEST_F(Schedules, ThatArePausedMissNothing) {
   set(every(10 * second));
-  apply(PauseSchedule{"s"});
+  apply(Command(PauseSchedule{"s"}));
   EXPECT_EQ(word(), Word::Paused);
   EXPECT_EQ(engine_->next_deadline(), std::nullopt);
   pass(35 * second);
   set(every(10 * second));
   EXPECT_TRUE(progress().is_paused) << "a deploy that sets it again does not end the pause";
-  apply(PauseSchedule{"s", false});
+  apply(Command(PauseSchedule{"s", No{true}}));
   EXPECT_EQ(word(), Word::Set);
   EXPECT_EQ(next(), 40);
   pass(0);
@@ -354,17 +355,17 @@ TEST_F(Schedules, ThatArePausedMissNothing) {
 TEST_F(Schedules, ThatArePausedComeToNoTimeAgain) {
   set(every(10 * second));
   pass(20 * second);
-  apply(PauseSchedule{"s"});
+  apply(Command(PauseSchedule{"s"}));
   wall_ -= hour;
-  apply(PauseSchedule{"s", false});
+  apply(Command(PauseSchedule{"s", No{true}}));
   EXPECT_EQ(next(), 30);
   set(at(start - hour + 21 * second));
   pass(second);
   EXPECT_THAT(planned(), ElementsAre(20, -3'579));
   EXPECT_EQ(progress().state, ScheduleState::Over);
-  apply(PauseSchedule{"s"});
+  apply(Command(PauseSchedule{"s"}));
   wall_ -= hour;
-  apply(PauseSchedule{"s", false});
+  apply(Command(PauseSchedule{"s", No{true}}));
   EXPECT_EQ(progress().state, ScheduleState::Over);
 }
 
@@ -420,7 +421,7 @@ TEST_F(Schedules, WhoseKeyIsTakenAreSkipped) {
   EXPECT_EQ(progress().skipped, 1u);
   EXPECT_EQ(progress().last_planned, start + 10 * second);
   EXPECT_EQ(next(), 30);
-  apply(RunSchedule{"s"});
+  apply(Command(RunSchedule{"s"}));
   EXPECT_EQ(std::get<Duplicate>(output_.replies.at(0).reply).id, 1u);
 }
 
@@ -505,7 +506,7 @@ TEST_F(Schedules, OfATubeThatDrainsAreRefused) {
   pass(10 * second);
   EXPECT_THAT(planned(), IsEmpty());
   EXPECT_EQ(engine_->view().puts_refused()[static_cast<size_t>(PutRefusal::Draining)], 1u);
-  apply(RunSchedule{"s"});
+  apply(Command(RunSchedule{"s"}));
   EXPECT_EQ(word(), Word::Draining);
   apply(Command{SetTube{.tube = "t", .drain = {true, YesOrNo{false}}}});
   pass(second);
@@ -515,7 +516,7 @@ TEST_F(Schedules, OfATubeThatDrainsAreRefused) {
 TEST_F(Schedules, AreRunOnceMore) {
   set(every(10 * second), true);
   pass(3 * second);
-  apply(RunSchedule{"s"});
+  apply(Command(RunSchedule{"s"}));
   const auto& reply = std::get<NumberReply>(output_.replies.at(0).reply);
   EXPECT_EQ(reply.word, Word::Inserted);
   EXPECT_EQ(reply.number, 1u);
@@ -523,7 +524,7 @@ TEST_F(Schedules, AreRunOnceMore) {
   EXPECT_EQ(next(), 10);
   EXPECT_EQ(progress().fired, 1u);
   accepts_ = false;
-  apply(RunSchedule{"s"});
+  apply(Command(RunSchedule{"s"}));
   EXPECT_EQ(word(), Word::OutOfMemory);
   EXPECT_FALSE(engine_->view().schedule("s")->is_refused);
 }
@@ -532,16 +533,17 @@ TEST_F(Schedules, ThatSkipAreNotRunBesideTheirJob) {
   Schedule schedule = every(10 * second);
   schedule.overlap = ScheduleOverlap::Skip;
   set(schedule);
-  apply(RunSchedule{"s"});
-  apply(RunSchedule{"s"});
+  apply(Command(RunSchedule{"s"}));
+  apply(Command(RunSchedule{"s"}));
   EXPECT_EQ(std::get<Duplicate>(output_.replies.at(0).reply).id, 1u);
   EXPECT_EQ(progress().skipped, 1u);
 }
 
 TEST_F(Schedules, ThatAreNotThereAreNotFound) {
-  for (const Event& event : std::vector<Event>{DeleteSchedule{"s"}, PauseSchedule{"s"},
-                                               PauseSchedule{"s", false}, RunSchedule{"s"}}) {
-    apply(event);
+  for (const Command& command :
+       std::vector<Command>{DeleteSchedule{"s"}, PauseSchedule{"s"}, PauseSchedule{"s", No{true}},
+                            RunSchedule{"s"}}) {
+    apply(command);
     EXPECT_EQ(word(), Word::NotFound);
   }
   EXPECT_FALSE(engine_->view().schedule("s"));
@@ -550,7 +552,7 @@ TEST_F(Schedules, ThatAreNotThereAreNotFound) {
 TEST_F(Schedules, ThatAreDeletedLeaveTheirJobs) {
   set(every(10 * second));
   pass(10 * second);
-  apply(DeleteSchedule{"s"});
+  apply(Command(DeleteSchedule{"s"}));
   EXPECT_EQ(word(), Word::Deleted);
   EXPECT_EQ(engine_->next_deadline(), std::nullopt);
   EXPECT_EQ(engine_->view().job_count(), 1u);
@@ -563,7 +565,7 @@ TEST_F(Schedules, AreAtMostSoMany) {
   for (const std::string name : {"a", "b", "c"}) EXPECT_EQ(set(every(second, name)), Word::Set);
   EXPECT_EQ(set(every(second, "d")), Word::OutOfMemory);
   EXPECT_EQ(set(every(minute, "c")), Word::Set) << "one that is there may be set";
-  apply(DeleteSchedule{"a"});
+  apply(Command(DeleteSchedule{"a"}));
   EXPECT_EQ(set(every(second, "d")), Word::Set);
   std::vector<std::string> names;
   for (auto seen = engine_->view().next_schedule(""); seen;
@@ -581,9 +583,9 @@ TEST_F(Schedules, AreNotSetWhereNoPutIsAccepted) {
   accepts_ = false;
   EXPECT_EQ(set(every(minute)), Word::OutOfMemory);
   EXPECT_EQ(next(), 1);
-  apply(PauseSchedule{"s"});
+  apply(Command(PauseSchedule{"s"}));
   EXPECT_EQ(word(), Word::Paused);
-  apply(DeleteSchedule{"s"});
+  apply(Command(DeleteSchedule{"s"}));
   EXPECT_EQ(word(), Word::Deleted);
 }
 
@@ -609,7 +611,7 @@ TEST_F(Schedules, DoNothingWithoutACalendar) {
   pass(minute);
   EXPECT_THAT(planned(), IsEmpty());
   EXPECT_EQ(engine_->next_deadline(), std::nullopt);
-  apply(PauseSchedule{"s"});
+  apply(Command(PauseSchedule{"s"}));
   EXPECT_EQ(word(), Word::NotFound);
 }
 
@@ -639,6 +641,29 @@ TEST_F(Schedules, OfAZoneThatIsUnknownWaitForAStartThatKnowsIt) {
   EXPECT_EQ(next(), 12 * 60);
   EXPECT_EQ(progress().missed, 0u) << "what has passed is not missed";
   EXPECT_THAT(planned(), IsEmpty());
+}
+
+// tzdata is updated between two starts.
+TEST_F(Schedules, ArePlannedAnewByAStartWithOtherTimeZones) {
+  set(cron("minute"));
+  set(every(minute, "e"));
+  pass(minute + 10 * second);
+  EXPECT_THAT(planned(), ElementsAre(60, 60));
+  shift_ = 20;
+  restart();
+  EXPECT_LE(engine_->next_deadline(), now_);
+  apply(Tick{});
+  EXPECT_EQ(next(), 80) << "and not 120";
+  EXPECT_EQ(next("e"), 120);
+  pass(10 * second);
+  EXPECT_THAT(planned(), ElementsAre(80));
+  EXPECT_EQ(progress().missed, 0u);
+  // One that has come by the old rules fires for the time that it had.
+  wall_ += 70 * second;
+  shift_ = 0;
+  restart();
+  apply(Tick{});
+  EXPECT_THAT(planned(), ElementsAre(120, 140));
 }
 
 TEST_F(Schedules, OfAZoneThatIsUnknownGoOnWhenTheyAreSetAgain) {
@@ -701,7 +726,7 @@ TEST_F(Schedules, FireTheSameInShortTurns) {
       schedule.jitter = below(9) * second;
       const Nanos kind = below(10);
       if (kind < 2) set(schedule);
-      if (kind == 2) apply(PauseSchedule{name, below(2) == 0});
+      if (kind == 2) apply(Command(PauseSchedule{name, No{below(2) != 0}}));
       if (kind == 3) wall_ += (below(400) - 200) * second;
       if (kind == 4) accepts_ = !accepts_;
       if (kind == 5) apply(Command{FlushTube{.tube = "t"}});
@@ -741,7 +766,7 @@ TEST_F(Schedules, AreCountedInTheMemory) {
   const size_t before = engine_->view().memory_bytes();
   set(every(second));
   EXPECT_GT(engine_->view().memory_bytes(), before + 200);
-  apply(DeleteSchedule{"s"});
+  apply(Command(DeleteSchedule{"s"}));
   EXPECT_EQ(engine_->view().memory_bytes(), before);
 }
 

@@ -40,6 +40,7 @@ bool is_refusal(const Command& command) {
          std::holds_alternative<PutNoCrlf>(command) ||
          std::holds_alternative<PutBatchRefused>(command) ||
          std::holds_alternative<NoteRefused>(command) ||
+         std::holds_alternative<ScheduleRefused>(command) ||
          std::holds_alternative<Malformed>(command) ||
          (checkpoint != nullptr && checkpoint->trailing_junk);
 }

@@ -22,8 +22,8 @@ struct NamedBatch {
 // Of format 1 a batch with every kind of effect, an empty batch, and a batch with a large body. Of
 // format 2 a batch with every kind of effect, and a batch with one key. Of format 4 a batch with
 // every kind of effect, and a batch without notes whose job counts some. Of format 5 a batch
-// with every kind of effect, and a batch with an ended job that goes. Of format 6 a batch with every
-// kind of effect, and a batch with one schedule.
+// with every kind of effect, and a batch with an ended job that goes. Of format 6 a batch with
+// every kind of effect, and a batch with one schedule.
 std::vector<NamedBatch> all_batches();
 
 // Each of the 256 bytes.

@@ -67,7 +67,7 @@ engine::Input InputGenerator::next(const ModelEngine& model) {
   if (features_.schedules && chance(8)) {
     if (const std::optional<ConnId> conn = ready_conn(model)) {
       input.conn = *conn;
-      input.event = some_schedule_event();
+      input.event = some_schedule_command();
       return input;
     }
   }
@@ -214,6 +214,7 @@ Command InputGenerator::command(size_t kind, const ModelEngine& model) {
       return NoteJob{.id = some_id(model), .bytes = 1, .text = "x", .only_held = chance(4)};
     default:
       if (chance(4)) return PutBatchRefused{static_cast<PutBatchRefused::Why>(below(3))};
+      if (chance(4)) return ScheduleRefused{static_cast<ScheduleRefused::Why>(below(3))};
       if (chance(4)) return NoteRefused{static_cast<NoteRefused::Why>(below(3))};
       if (chance(2)) return PutNoCrlf{};
       if (chance(2)) return PutTooBig{};
@@ -408,20 +409,20 @@ Schedule InputGenerator::some_schedule() {
   return schedule;
 }
 
-engine::Event InputGenerator::some_schedule_event() {
+Command InputGenerator::some_schedule_command() {
   const std::string name = chance(3) ? "s" : chance(2) ? "t" : "u";
   switch (below(8)) {
     case 0:
-      return engine::DeleteSchedule{name};
+      return DeleteSchedule{name};
     case 1:
-      return engine::PauseSchedule{name, chance(2)};
+      return PauseSchedule{name, No{!chance(2)}};
     case 2:
-      return engine::PauseSchedule{name, false};
+      return PauseSchedule{name, No{true}};
     case 3:
-      return engine::RunSchedule{name};
+      return RunSchedule{name};
     default:
-      return engine::SetSchedule{
-          some_schedule(), chance(6) ? std::optional<bool>(chance(2)) : std::optional<bool>()};
+      return set_schedule(some_schedule(),
+                          chance(6) ? std::optional<bool>(chance(2)) : std::optional<bool>());
   }
 }
 

@@ -63,7 +63,7 @@ class InputGenerator {
   engine::Event some_ended_asked();
   ScheduleWhen some_when();
   Schedule some_schedule();
-  engine::Event some_schedule_event();
+  Command some_schedule_command();
   StateSet some_states();
   SetJob some_set_job(const ModelEngine& model);
   MoveTube some_move();

@@ -82,22 +82,25 @@ struct ModelEngine::Apply {
   void operator()(const engine::EndedAsked& asked) const {
     std::visit([this]<typename C>(const C& /*command*/) { ++n.commands_.of<C>(); }, asked.command);
   }
-  void operator()(const engine::SetSchedule& set) const {
-    const perennial::Schedule& wanted = set.schedule;
+  void operator()(const Command& command) const { std::visit(*this, command); }
+
+  void operator()(const SetSchedule& set) const {
+    ++n.commands_.of<SetSchedule>();
+    const perennial::Schedule wanted = schedule_of(set, conn().used);
     if (!n.accepts_puts_) return say(Word::OutOfMemory);
     Schedule* const old = n.find_schedule(wanted.name);
     Schedule now = {.stored = {.schedule = wanted, .progress = {}}};
     ScheduleProgress& progress = now.stored.progress;
     auto* const every = std::get_if<ScheduleEvery>(&now.stored.schedule->when);
     if (every != nullptr && !every->anchor) {
-      every->anchor = n.wall_;
+      every->anchor = n.wall_ - n.wall_ % nanos_per_second;
       const auto* const before =
           old != nullptr ? std::get_if<ScheduleEvery>(&old->stored.schedule->when) : nullptr;
       if (before != nullptr && before->period == every->period) every->anchor = before->anchor;
     }
     if (old != nullptr) progress = old->stored.progress;
     const bool was_paused = progress.is_paused;
-    if (set.is_paused) progress.is_paused = *set.is_paused;
+    if (set.options->paused) progress.is_paused = set.options->paused->value;
     const bool is_other = old == nullptr || old->stored.schedule->when != now.stored.schedule->when;
     if (is_other) {
       progress.planned.reset();
@@ -117,27 +120,40 @@ struct ModelEngine::Apply {
     n.schedules_[wanted.name] = now;
     say(Word::Set);
   }
-  void operator()(const engine::DeleteSchedule& command) const {
+  void operator()(const ScheduleRefused& refused) const {
+    ++n.commands_.of<SetSchedule>();
+    switch (refused.why) {
+      case ScheduleRefused::Why::BadFormat:
+        return say(Word::BadFormat);
+      case ScheduleRefused::Why::TooBig:
+        return say(Word::JobTooBig);
+      case ScheduleRefused::Why::ExpectedCrlf:
+        return say(Word::ExpectedCrlf);
+    }
+  }
+  void operator()(const DeleteSchedule& command) const {
+    ++n.commands_.of<DeleteSchedule>();
     say(n.schedules_.erase(command.name) == 1 ? Word::Deleted : Word::NotFound);
   }
-  void operator()(const engine::PauseSchedule& command) const {
+  void operator()(const PauseSchedule& command) const {
+    ++n.commands_.of<PauseSchedule>();
+    const bool is_paused = !command.paused.given;
     Schedule* const schedule = n.find_schedule(command.name);
     if (schedule == nullptr) return say(Word::NotFound);
     ScheduleProgress progress = schedule->stored.progress;
-    if (progress.is_paused != command.is_paused) {
-      progress.is_paused = command.is_paused;
-      if (!command.is_paused) n.plan_anew(progress, *schedule->stored.schedule);
+    if (progress.is_paused != is_paused) {
+      progress.is_paused = is_paused;
+      if (!is_paused) n.plan_anew(progress, *schedule->stored.schedule);
       n.set_progress(*schedule, progress, 0);
     }
-    say(command.is_paused ? Word::Paused : Word::Set);
+    say(is_paused ? Word::Paused : Word::Set);
   }
-  void operator()(const engine::RunSchedule& command) const {
+  void operator()(const RunSchedule& command) const {
+    ++n.commands_.of<RunSchedule>();
     Schedule* const schedule = n.find_schedule(command.name);
-    if (schedule == nullptr) return say(Word::NotFound);
+    if (schedule == nullptr) return say(n.draining_ ? Word::Draining : Word::NotFound);
     say(n.fire(*schedule, n.wall_, schedule->stored.progress, schedule->made_up));
   }
-  void operator()(const Command& command) const { std::visit(*this, command); }
-
   std::string tube_for(const Put& put, const std::string& batch_tube) const {
     if (put.options && !put.options->tube.empty()) return put.options->tube;
     return batch_tube.empty() ? conn().used : batch_tube;
@@ -662,6 +678,7 @@ struct ModelEngine::Apply {
     stats->jobs_duplicate = n.duplicates_;
     stats->jobs_dead = n.dead_;
     stats->jobs_expired = n.expired_;
+    stats->schedules = n.schedule_counts();
     say(std::move(stats));
   }
   void operator()(const ListTubes&) const {
@@ -1091,8 +1108,9 @@ std::optional<Nanos> ModelEngine::next_deadline() const {
   }
   for (const auto& [id, conn] : conns_) consider(conn_deadline(conn));
   for (const auto& [name, schedule] : schedules_) {
-    const bool may_be_found = schedule.stored.progress.state == ScheduleState::NoZone;
-    if (looks_for_zones_ && may_be_found) consider(now_);
+    const bool is_of_zone = std::holds_alternative<ScheduleCron>(schedule.stored.schedule->when);
+    const bool is_over = schedule.stored.progress.state == ScheduleState::Over;
+    if (looks_for_zones_ && is_of_zone && !is_over) consider(now_);
     const std::optional<Nanos> due = due_of(schedule);
     if (!due) continue;
     consider(schedule.retry_at > 0 ? schedule.retry_at : now_ + std::max<Nanos>(*due - wall_, 0));

@@ -144,7 +144,8 @@ class DifferentialRun {
     if (is_read) commit();
     output_.clear();
     engine_->apply(input, output_);
-    const bool is_run = std::holds_alternative<engine::RunSchedule>(input.event);
+    const auto* const command = std::get_if<Command>(&input.event);
+    const bool is_run = command != nullptr && std::holds_alternative<RunSchedule>(*command);
     ASSERT_NO_FATAL_FAILURE(apply_transitions(is_run));
     ASSERT_EQ(show(output_.replies), show(model_.apply(input)));
     ASSERT_EQ(output_.restored.has_value(), model_.restored().has_value());

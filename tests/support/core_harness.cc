@@ -126,6 +126,10 @@ void CoreHarness::start() {
     CHECK(engine.restore_settings({tube, settings}).ok());
   }
   for (const auto& [tube, span] : image.ended) CHECK(engine.restore_ended(tube, span).ok());
+  for (const auto& [name, stored] : image.schedules) {
+    CHECK(engine.restore_schedule(stored).ok());
+    core_->restore_schedule_body(name, Body(store_.schedule_bodies().at(name)));
+  }
   for (const auto& [id, row] : image.jobs) CHECK(engine.restore_job(row, now_).ok());
   for (const auto& [name, key] : image.keys) CHECK(engine.restore_key(key, now_).ok());
   core_->resume(1, store_.last_index(), image.id_limit, now_);

@@ -15,7 +15,9 @@ namespace perennial::support {
 // "Gone" is known only to those who ask for it.
 class FakeCalendar final : public Calendar {
  public:
-  explicit FakeCalendar(bool knows_gone = false) : knows_gone_(knows_gone) {}
+  // `shift`: by how many seconds expressions are due later, as where a zone has changed its rules.
+  explicit FakeCalendar(bool knows_gone = false, int64_t shift = 0)
+      : knows_gone_(knows_gone), shift_(shift) {}
 
   static constexpr int64_t early_end = 1'700'000'100;
 
@@ -30,7 +32,7 @@ class FakeCalendar final : public Calendar {
     if (cron.zone == "Gone" && !knows_gone_) return {.zone_is_known = false};
     for (int64_t second = after / nanos_per_second + 1;; ++second) {
       if (cron.expression == "early" && second > early_end) return {};
-      if (is_due(cron.expression, second)) return {.at = second * nanos_per_second};
+      if (is_due(cron.expression, second - shift_)) return {.at = second * nanos_per_second};
     }
   }
   Nanos offset(std::string_view name, Nanos jitter) const override {
@@ -50,6 +52,7 @@ class FakeCalendar final : public Calendar {
   }
 
   const bool knows_gone_;
+  const int64_t shift_;
 };
 
 }  // namespace perennial::support

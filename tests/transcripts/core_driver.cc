@@ -30,6 +30,7 @@ void CoreDriver::set(const std::string& setting, int64_t value) {
       {"run_cost_max", [&] { options_.run_cost_max = count; }},
       {"job_bytes_max", [&] { options_.job_bytes_max = static_cast<uint32_t>(count); }},
       {"keys_max", [&] { options_.engine.keys_max = count; }},
+      {"schedules_max", [&] { options_.engine.schedules_max = static_cast<uint32_t>(count); }},
       {"settings_max", [&] { options_.engine.settings_max = static_cast<uint32_t>(count); }},
       {"output_bytes_max", [&] { options_.output_bytes_max = count; }},
       // 0: none. 1: unix. 2: any. The clients of a transcript come over TCP.

@@ -54,6 +54,14 @@ TEST(Client, CommandsAreParsedByTheServer) {
        "list-jobs t state:ended after:7\r\n"},
       {NoteJob{.id = 1, .bytes = 2, .text = "\r\n"}, "", "note 1 2\r\n\r\n\r\n"},
       {StatsTube{"t"}, "", "stats-tube t\r\n"},
+      {DeleteSchedule{"s"}, "", "delete-schedule s\r\n"},
+      {PauseSchedule{"s"}, "", "pause-schedule s\r\n"},
+      {PauseSchedule{"s", No{true}}, "", "pause-schedule s paused:no\r\n"},
+      {RunSchedule{"s"}, "", "run-schedule s\r\n"},
+      {ListSchedules{}, "", "list-schedules\r\n"},
+      {ListSchedules{.after = "s", .count = {7}}, "", "list-schedules after:s count:7\r\n"},
+      {StatsSchedule{"s"}, "", "stats-schedule s\r\n"},
+      {PeekSchedule{"s"}, "", "peek-schedule s\r\n"},
       {Stats{}, "", "stats\r\n"},
       {ListTubes{}, "", "list-tubes\r\n"},
       {ListTubeUsed{}, "", "list-tube-used\r\n"},
@@ -63,8 +71,8 @@ TEST(Client, CommandsAreParsedByTheServer) {
       {Checkpoint{}, "", "checkpoint\r\n"},
       {Checkpoint{.temporary = true}, "", "checkpoint temporary\r\n"},
   };
-  // beanstalkd's commands, checkpoint and those of notes; put and checkpoint are there twice.
-  EXPECT_EQ(cases.size(), 35u);
+  // beanstalkd's commands, checkpoint, and those of notes and schedules; some are there twice.
+  EXPECT_EQ(cases.size(), 43u);
   for (const CommandCase& each : cases) {
     std::string bytes;
     append_command(bytes, each.command, each.body);

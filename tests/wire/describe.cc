@@ -96,6 +96,24 @@ struct Describer {
     CHECK(note.text.empty() || note.bytes == note.text.size());
     return fmt::format("note {} text={}", note.id, note.text);
   }
+  // The line as a client would write it, with all that it says.
+  std::string operator()(const SetSchedule& set) const {
+    std::string text;
+    append_command(text, set, std::string(set.body_bytes, ' '));
+    return text.substr(0, text.find("\r\n")) + " body=" + std::string(body);
+  }
+  std::string operator()(const ScheduleRefused& refused) const {
+    switch (refused.why) {
+      case ScheduleRefused::Why::BadFormat:
+        return "set-schedule bad";
+      case ScheduleRefused::Why::TooBig:
+        return "set-schedule too big";
+      case ScheduleRefused::Why::ExpectedCrlf:
+        return "set-schedule no crlf";
+    }
+    CHECK(!"a reason that is none");
+    return {};
+  }
   std::string operator()(const NoteRefused& refused) const {
     switch (refused.why) {
       case NoteRefused::Why::BadFormat:
@@ -149,7 +167,9 @@ std::vector<std::string> describe_all(const std::vector<std::string_view>& piece
       }
       if (!step.command) continue;
       const bool is_batch = std::holds_alternative<PutBatch>(*step.command);
-      CHECK(!step.body_dropped || is_batch || std::holds_alternative<Put>(*step.command));
+      const bool is_schedule = std::holds_alternative<SetSchedule>(*step.command);
+      CHECK(!step.body_dropped || is_batch || is_schedule ||
+            std::holds_alternative<Put>(*step.command));
       CHECK(!step.body_dropped || (step.body.size() == 0 && step.bodies.empty()));
       CHECK(is_batch || step.bodies.empty());
       std::string bodies(step.body.view());

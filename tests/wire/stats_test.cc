@@ -105,6 +105,7 @@ EngineStats some_engine() {
   engine.jobs_duplicate = 47;
   engine.jobs_dead = 48;
   engine.jobs_expired = 49;
+  engine.schedules = {.schedules = 52, .refused = 53};
   return engine;
 }
 
@@ -133,6 +134,7 @@ ProcessFacts some_process() {
           .hostname = "host.example",
           .os = "#1 SMP",
           .platform = "x86_64",
+          .tzdata = "2025b",
           .loop_lag_us = 43,
           .connections_refused = 45,
           .checkpoint_age_s = 3600};
@@ -166,7 +168,8 @@ std::string server_want() {
          "250\nbatch-jobs-mean: 12.35\n"
          "loop-lag-us: 43\njobs-damaged: 44\nconnections-refused: 45\ncheckpoint-age: 3600\n"
          "current-jobs-parked: 50\ncurrent-keys: 46\njobs-duplicate: 47\njobs-dead: "
-         "48\njobs-expired: 49\ndisk-free-bytes: 51\n" +
+         "48\njobs-expired: 49\ndisk-free-bytes: 51\n"
+         "current-schedules: 52\nschedules-refused: 53\ntzdata: \"2025b\"\n" +
          command_lines(true);
 }
 

@@ -80,6 +80,11 @@ constexpr Row connection_rows[] = {
     {"total-connections", "open in all"}, {"connections-refused", "of other protocols"},
     {"current-tubes", "tubes"},
 };
+constexpr Row schedules_rows[] = {
+    {"current-schedules", "set"},
+    {"schedules-refused", "being refused"},
+    {"tzdata", "time zones of", Unit::Text},
+};
 constexpr Row store_rows[] = {
     {"store-state", "state", Unit::Text},
     {"durability", "durability", Unit::Text},
@@ -163,6 +168,8 @@ constexpr Row one_job_rows[] = {
     {"put-at", "put at", Unit::Setting},
     {"put-by", "put by", Unit::Setting},
     {"first-reserved", "first reserved at", Unit::Setting},
+    {"schedule", "put by schedule", Unit::Setting},
+    {"planned", "planned for", Unit::Setting},
     {"ended", "ended", Unit::Text},
     {"ended-age", "ended ago", Unit::Seconds},
     {"ended-by", "ended by", Unit::Setting},
@@ -219,9 +226,13 @@ std::string blocks_text(const StatsReply& stats, std::span<const Block> blocks) 
 
 std::string server_table(const StatsReply& stats) {
   const std::vector<Row> traffic = traffic_rows();
-  const Block blocks[] = {
-      {"jobs", job_rows},    {"commands", traffic},     {"connections", connection_rows},
-      {"store", store_rows}, {"cluster", cluster_rows}, {"process", process_rows}};
+  const Block blocks[] = {{"jobs", job_rows},
+                          {"commands", traffic},
+                          {"connections", connection_rows},
+                          {"schedules", schedules_rows},
+                          {"store", store_rows},
+                          {"cluster", cluster_rows},
+                          {"process", process_rows}};
   return blocks_text(stats, blocks);
 }
 

@@ -124,6 +124,31 @@ struct Judge {
     return worse(on(set.tube, {Verb::Manage}), dead);
   }
 
+  // ---- By the name of a schedule, as on_job() by the id of a job.
+  template <typename C>
+  Judgement on_schedule(const C& command, Verb verb) const {
+    if (!user.may(verb)) return {Verdict::Forbidden, verb};
+    const auto seen = engine.schedule(command.name);
+    if (!seen) return {};  // NOT_FOUND
+    const bool may = user.verbs_on(seen->stored->schedule->tube).holds(verb);
+    return may ? Judgement() : Judgement{Verdict::Hidden, verb};
+  }
+  Judgement delete_schedule(DeleteSchedule& c) const { return on_schedule(c, Verb::Manage); }
+  Judgement pause_schedule(PauseSchedule& c) const { return on_schedule(c, Verb::Manage); }
+  Judgement run_schedule(RunSchedule& c) const { return on_schedule(c, Verb::Manage); }
+  Judgement stats_schedule(StatsSchedule& c) const { return on_schedule(c, Verb::Inspect); }
+  Judgement peek_schedule(PeekSchedule& c) const { return on_schedule(c, Verb::Inspect); }
+  // The names come first. That a schedule of the name is somebody else's cannot be kept from
+  // whoever wants to set it.
+  Judgement set_schedule(SetSchedule& set) const {
+    const std::string& named = set.options->tube;
+    const std::string& tube = named.empty() ? engine.used_tube(conn) : named;
+    const Judgement names = worse(on(tube, {Verb::Manage}), into(set.options->dead));
+    const auto old = engine.schedule(set.name);
+    const bool is_others = old && !user.verbs_on(old->stored->schedule->tube).holds(Verb::Manage);
+    return worse(names, is_others ? Judgement{Verdict::Forbidden, Verb::Manage} : Judgement());
+  }
+
   template <typename C>
   Judgement operator()(C& command) const;
 };
@@ -194,6 +219,7 @@ constexpr std::string_view watched =
 constexpr std::string_view deleted =
     "the tube of the job: `consume` if the connection holds it, else `manage`";
 
+constexpr std::string_view scheduled = "the tube of the schedule";
 constexpr std::string_view ended = "the tube in which the job ended";
 constexpr std::string_view noted =
     "the tube of the job: `consume` if the connection holds it, else `inspect`";
@@ -240,6 +266,14 @@ constexpr std::tuple rules{
                         "the tube that jobs leave; `produce` or `manage` on the one they go to"),
     judged_by<SetJob>(&Judge::set_job, {Verb::Manage},
                       "the tube of the job; `produce` or `manage` on those of `tube:` and `dead:`"),
+    judged_by<SetSchedule>(&Judge::set_schedule, {Verb::Manage},
+                           "the tube of the schedule, and that of one that it replaces; `produce` or "
+                           "`manage` on that of `dead:`"),
+    judged_by<DeleteSchedule>(&Judge::delete_schedule, {Verb::Manage}, scheduled),
+    judged_by<PauseSchedule>(&Judge::pause_schedule, {Verb::Manage}, scheduled),
+    judged_by<RunSchedule>(&Judge::run_schedule, {Verb::Manage}, scheduled),
+    judged_by<StatsSchedule>(&Judge::stats_schedule, {Verb::Inspect}, scheduled),
+    judged_by<PeekSchedule>(&Judge::peek_schedule, {Verb::Inspect}, scheduled),
     needs<Stats>({Verb::Monitor}, Scope::Server),
     needs<Drain>({Verb::Admin}, Scope::Server),
     needs<Undrain>({Verb::Admin}, Scope::Server),
@@ -255,6 +289,9 @@ constexpr std::tuple rules{
     needs_nothing<ListTubesWatched>(of_the_connection),
     needs_nothing<Extensions>("the same for everybody"),
     // Core leaves out the others: may_list().
+    // Core leaves out the others: may_see_schedules().
+    needs_nothing<ListSchedules>("names the schedules of tubes on which the user may `inspect` or "
+                                 "`manage`"),
     needs_nothing<ListTubes>("names the tubes on which the user has a grant; all with `monitor`"),
 };
 // clang-format on
@@ -303,6 +340,8 @@ void hide(Command& command) {
       []<typename C>(C& any) {
         if constexpr (requires { JobId{any.id}; }) {
           any.id = 0;  // No job has it.
+        } else if constexpr (requires { any.name.clear(); }) {
+          any.name.clear();  // No schedule has it.
         } else {
           CHECK(false);
         }
@@ -317,6 +356,10 @@ bool may_list(const User& user, std::string_view tube) {
 // The metrics show the counters of all tubes to whoever may see the server's.
 bool may_count(const User& user, std::string_view tube) {
   return user.may(Verb::Monitor) || user.verbs_on(tube).holds(Verb::Inspect);
+}
+
+bool may_see_schedules(const User& user, std::string_view tube) {
+  return user.verbs_on(tube).holds_any({Verb::Inspect, Verb::Manage});
 }
 
 bool is_of_operator(const Command& command) {
@@ -365,6 +408,8 @@ std::string subject_of(const Command& command) {
           return any.from;
         } else if constexpr (requires { JobId{any.id}; }) {
           return fmt::format("job {}", any.id);
+        } else if constexpr (requires { any.name.size(); }) {
+          return "schedule " + any.name;
         } else {
           return {};
         }

@@ -44,13 +44,16 @@ struct Judgement {
 // The API over HTTP judges by this function, too.
 Judgement judge(const User& user, ConnId conn, Command& command, engine::EngineView engine);
 
-// Makes a command that is Hidden one on a job that does not exist. REQUIRES: it names a job.
+// Makes a command that is Hidden one on a job or a schedule that does not exist. REQUIRES: it names
+// one.
 void hide(Command& command);
 
 // Whether lists of tubes have the name of this one for the user, and whether its counters are shown
 // to the user: the rule of stats-tube.
 bool may_list(const User& user, std::string_view tube);
 bool may_count(const User& user, std::string_view tube);
+// Whether lists of schedules have those of this tube for the user.
+bool may_see_schedules(const User& user, std::string_view tube);
 
 // Whether the command changes what belongs to others, so that the audit names it: nothing but
 // `manage` or `admin` allows it.

@@ -66,6 +66,7 @@ struct Config {
   uint64_t reserved_max;
   uint64_t keys_max;
   uint64_t settings_max;
+  uint64_t schedules_max;
   AdminOn admin_on;
   GroupAccess data_group_access;
   std::vector<TubeDefaults> tubes;

@@ -36,6 +36,7 @@ void Core::on_committed(BatchIndex committed, BatchIndex durable, Nanos now, Nan
   bodies_.unpin(committed);
   notes_.on_written(committed);
   ended_.on_written(committed);
+  schedule_bodies_.on_written(committed);
   held_.release(
       took, now, [this](ConnId id) { return find(id); },
       [this](BeanstalkSession& conn) { after_progress(conn); });
@@ -68,7 +69,7 @@ void Core::take_changed(std::vector<ConnId>& changed) {
 
 std::optional<Nanos> Core::next_tick() const {
   const std::optional<Nanos> tick = engine_.next_deadline(!must_hold_transitions());
-  return sooner(sooner(tick, sign_in_deadline()), ended_.next_look());
+  return sooner(sooner(tick, next_look_at_wall()), sooner(sign_in_deadline(), ended_.next_look()));
 }
 
 std::optional<Nanos> Core::next_deadline() const {

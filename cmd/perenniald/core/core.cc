@@ -19,16 +19,20 @@ engine::Limits engine_limits(const Options& options) {
 }
 
 // Whether it takes space on the disk, so that it may be refused or have to wait. Puts do, and
-// notes.
+// notes, and schedules.
 bool takes_space(const Command& command) {
   return std::holds_alternative<Put>(command) || std::holds_alternative<PutBatch>(command) ||
-         std::holds_alternative<NoteJob>(command);
+         std::holds_alternative<NoteJob>(command) || std::holds_alternative<SetSchedule>(command) ||
+         std::holds_alternative<RunSchedule>(command);
 }
 
 // Of what takes space, also if its bytes were dropped.
 size_t body_bytes_of(const Command& command) {
   if (const auto* const batch = std::get_if<PutBatch>(&command)) return batch->bytes;
   if (const auto* const note = std::get_if<NoteJob>(&command)) return note->bytes;
+  if (const auto* const set = std::get_if<SetSchedule>(&command)) return set->body_bytes;
+  // Its job shares a body that is in memory.
+  if (std::holds_alternative<RunSchedule>(command)) return 0;
   return std::get<Put>(command).body_bytes;
 }
 
@@ -141,6 +145,7 @@ void Core::catch_up(Nanos now) {
 }
 
 void Core::tick(Nanos now) {
+  ticked_at_ = now;
   const engine::Tick tick = {.go_on = !must_hold_transitions()};
   apply({.now = now, .accepts_puts = admission_.accepts_any(), .event = tick});
   ended_.on_timer(now);
@@ -273,6 +278,7 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
     gate_.audit(audit_event(conn, *step.command));
   }
   if (serve_ended(conn, *step.command, now)) return;
+  if (serve_schedules(conn, *step.command, now)) return;
   const size_t listed_bytes = engine_.view().listed_bytes(conn.id, *step.command);
   if (large_answers_.must_wait(listed_bytes)) {
     ++conn.queued_answers;
@@ -349,6 +355,7 @@ void Core::resume_held_puts(Nanos now) {
 
 void Core::apply(engine::Input&& input, std::span<Body> bodies) {
   output_.clear();
+  input.wall = wall(input.now);
   input.keeps_ended = ended_allowed_ && ended_disk() == EndedDesk::Disk::Ample;
   if (input.conn != 0) input.user = user_of(input.conn);
   engine_.apply(input, output_);
@@ -375,10 +382,13 @@ void Core::absorb_transitions(std::span<Body> bodies, Nanos now) {
   for (const Body& body : bodies) body_bytes += body.size();
   batches_.begin_input(body_bytes, now);
   NewBodies new_bodies(bodies, bodies.size() > 1 ? batch_inserted(output_) : nullptr);
+  const ScheduleChanged* fired = nullptr;  // The last one: it comes just before its job.
   for (const Transition& transition : output_.transitions) {
     std::string_view view;
     if (const auto* const moved = std::get_if<JobMoved>(&transition)) {
-      if (!moved->before) {
+      if (!moved->before && fired != nullptr && fired->progress.last_job == moved->id) {
+        view = body_of_schedule_job(*moved, fired->name);
+      } else if (!moved->before) {
         view = bodies_.insert(moved->id, new_bodies.take(), batches_.open_index());
       }
       if (!moved->after) {
@@ -388,6 +398,12 @@ void Core::absorb_transitions(std::span<Body> bodies, Nanos now) {
       if (moved->after && moved->promised) held_.on_promise(moved->id);
     } else if (const auto* const noted = std::get_if<NoteStored>(&transition)) {
       notes_.on_stored(*noted, batches_.open_index());
+    } else if (const auto* const set = std::get_if<ScheduleStored>(&transition)) {
+      view = schedule_bodies_.set(set->schedule->name, new_bodies.take(), batches_.open_index());
+    } else if (const auto* const changed = std::get_if<ScheduleChanged>(&transition)) {
+      fired = changed;
+    } else if (const auto* const deleted = std::get_if<ScheduleDeleted>(&transition)) {
+      schedule_bodies_.erase(deleted->name, batches_.open_index());
     }
     ended_.on_transition(transition, batches_.open_index(), now);
     batches_.add(transition, view);

@@ -33,6 +33,7 @@
 #include "cmd/perenniald/core/note_waits.h"
 #include "cmd/perenniald/core/put_admission.h"
 #include "cmd/perenniald/core/run_budget.h"
+#include "cmd/perenniald/core/schedule_bodies.h"
 #include "cmd/perenniald/core/session.h"
 #include "cmd/perenniald/core/shared_bodies.h"
 #include "engine/engine.h"
@@ -79,6 +80,9 @@ struct Options {
   std::function<void(const access::AuditEvent&)> audit = {};
   // The client of a connection has shown who it is, where there are users.
   std::function<void(ConnId)> on_signed_in = {};
+  // What the wall clock shows: nanoseconds since the epoch, not negative. Called for each input of
+  // the engine. Empty: the time of the input.
+  std::function<Nanos()> wall = {};
   // Both functions are called when a client asks for stats.
   std::function<ProcessFacts()> process_facts = {};
   std::function<StoreFacts()> store_facts = {};
@@ -119,6 +123,8 @@ class Core : private EndedDesk::Queue {
   // steps.
   engine::Engine& engine() { return engine_; }
   void resume(uint64_t epoch, BatchIndex last_index, JobId next_id, Nanos now);
+  // The body of a schedule that was restored into the engine. Called before resume().
+  void restore_schedule_body(const std::string& name, Body body);
   bool is_caught_up(Nanos now) const;
 
   // ---- Users.
@@ -142,6 +148,10 @@ class Core : private EndedDesk::Queue {
   std::string_view user_of(ConnId conn) const;
   // How many jobs the unfinished operation of the connection has changed by now. None: it has none.
   std::optional<uint64_t> operation_progress(ConnId conn) const;
+  // The body of a schedule. Null: there is none. Valid until the next call that is not const.
+  const Body* schedule_body(const std::string& name) const { return schedule_bodies_.find(name); }
+  // When schedules are due. Null: there are none.
+  const Calendar* calendar() const { return options_.engine.calendar.get(); }
   // Bytes of answers of one connection that have not left.
   size_t output_bytes(ConnId conn) const;
   void on_timer(Nanos now);
@@ -154,6 +164,8 @@ class Core : private EndedDesk::Queue {
   void on_notes_allowed(bool allowed) { notes_allowed_ = allowed; }
   // The same for jobs that are kept when they end.
   void on_ended_allowed(bool allowed) { ended_allowed_ = allowed; }
+  // The same for schedules.
+  void on_schedules_allowed(bool allowed) { schedules_allowed_ = allowed; }
   bool disk_accepts_puts() const { return admission_.disk_accepts_puts(); }
   // How much free space the disk has. The caller reports it before each on_committed(), and at
   // least once a turn.
@@ -293,6 +305,19 @@ class Core : private EndedDesk::Queue {
   // Whether the command is about ended jobs; then it is answered, now or later.
   bool serve_ended(BeanstalkSession& conn, const Command& command, Nanos now);
   bool is_of_ended(const ListNotes& notes) const;
+  // -- Schedules: core_schedules.cc.
+  // Whether the command is about schedules and was answered, because it is none of the engine's.
+  bool serve_schedules(BeanstalkSession& conn, const Command& command, Nanos now);
+  // Why the schedule may not be set, as far as the engine does not know. None: it may.
+  std::optional<Word> refusal_of(const SetSchedule& set, ConnId conn, Nanos now) const;
+  ScheduleSeen show_schedule(const engine::EngineView::SeenSchedule& seen) const;
+  std::unique_ptr<ScheduleList> list_schedules(const BeanstalkSession& conn,
+                                               const ListSchedules& asked);
+  // Gives a job that this schedule has put its body, and returns it.
+  std::string_view body_of_schedule_job(const JobMoved& moved, const std::string& schedule);
+  // What the wall clock shows, and when it must be looked at next. None: nothing goes by it.
+  Nanos wall(Nanos now) const;
+  std::optional<Nanos> next_look_at_wall() const;
   EndedDesk::Disk ended_disk() const;
   // -- EndedDesk::Queue
   Reply restore(engine::Restore&& job, Body&& body, Nanos now) override;
@@ -351,6 +376,9 @@ class Core : private EndedDesk::Queue {
   NoteWaits notes_;
   bool notes_allowed_ = true;
   bool ended_allowed_ = true;
+  bool schedules_allowed_ = true;
+  ScheduleBodies schedule_bodies_{budget_};
+  Nanos ticked_at_ = 0;  // When the engine last had a Tick.
   // By Reading: how many sessions have said it last.
   std::array<uint64_t, 5> reading_counts_ = {};
   absl::flat_hash_map<ConnId, std::unique_ptr<BeanstalkSession>> sessions_;

@@ -88,8 +88,10 @@ bool Core::is_admitted(BeanstalkSession& conn, Command& command) {
   if (conn.access->user == nullptr) {
     // A body that is too large was not kept, but whoever sends it need not be listened to.
     const auto* const note = std::get_if<NoteRefused>(&command);
+    const auto* const schedule = std::get_if<ScheduleRefused>(&command);
     const bool was_too_big = std::holds_alternative<PutTooBig>(command) ||
-                             (note != nullptr && note->why == NoteRefused::Why::TooBig);
+                             (note != nullptr && note->why == NoteRefused::Why::TooBig) ||
+                             (schedule != nullptr && schedule->why == ScheduleRefused::Why::TooBig);
     if (was_too_big || ++conn.access->refused_commands >= access::refused_commands_max) {
       refuse_sign_in(conn, access::SignInRefusal::Unauthorized);
     } else {

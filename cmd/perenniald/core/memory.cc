@@ -12,6 +12,7 @@ void Core::check() const {
   MemoryUse all = shared_bodies_.use();
   all += waits_.use();
   all += {.memory = bodies_.bytes()};
+  all += {.memory = schedule_bodies_.bytes()};
   for (const auto& entry : sessions_) all += entry.second->use();
   CHECK(all == budget_.used());
 }

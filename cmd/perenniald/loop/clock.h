@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 
 #include "cmd/perenniald/loop/loop_lag.h"
@@ -44,6 +45,17 @@ class TurnClock {
     if (!turn_start_) begin_turn();
     return at(*turn_start_);
   }
+
+  // What the wall clock shows: nanoseconds since the epoch, which may go back and forth. Like now()
+  // it is read once per turn.
+  Nanos wall_now() {
+    const Nanos time = now();
+    const bool is_believed = !wall_off_max_ || std::abs(turn_wall_ - time) <= *wall_off_max_;
+    return is_believed ? turn_wall_ : time;
+  }
+  // From here on a wall clock that differs by more from the time of the loop is not believed, and
+  // that time counts. In a cluster many machines agree on it.
+  void believe_wall_within(Nanos off_max) { wall_off_max_ = off_max; }
 
   // The time of this moment, which does not stand still. It reads the clock each time.
   Nanos actual() {
@@ -89,6 +101,7 @@ class TurnClock {
 
   void begin_turn() {
     turn_start_ = steady();
+    turn_wall_ = wall();
     turn_began_.store(*turn_start_, std::memory_order_relaxed);
   }
 
@@ -96,6 +109,8 @@ class TurnClock {
   Nanos steady_start_;
   std::atomic<Nanos> turn_began_ = 0;
   std::optional<Nanos> turn_start_;
+  Nanos turn_wall_ = 0;
+  std::optional<Nanos> wall_off_max_;  // None: it is always believed.
   LoopLag lag_;
   LatencyHistogram turns_;
 };

@@ -1,7 +1,9 @@
 #include "cmd/perenniald/server/options.h"
 
+#include <memory>
 #include <utility>
 
+#include "cmd/common/calendar/system_calendar.h"
 #include "cmd/perenniald/checkpoints/checkpoint_dir.h"
 #include "cmd/perenniald/config/config_origin.h"
 #include "cmd/perenniald/process/failure.h"
@@ -29,6 +31,7 @@ core::Options core_options(const Config& config) {
   set_layer_options(config, layers);
   layers.core.engine.measured_as =
       http::measured_as(config.metrics_tube_histograms, config.metrics_tube_groups);
+  layers.core.engine.calendar = std::make_shared<const calendar::SystemCalendar>();
   return std::move(layers.core);
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/calendar/zone.h"
 #include "cmd/perenniald/net/tls_stream.h"
 #include "cmd/perenniald/process/log.h"
 #include "cmd/perenniald/process/process.h"
@@ -80,6 +81,7 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
               }),
       checkpoints_(loop_.loop(), core_, clock_,
                    checkpoint_settings(config, process_facts_.version)) {
+  process_facts_.tzdata = calendar::tzdata_version();
   checkpoints_.on_damage([this] {
     if (store_ != nullptr) store_->suspect_tables();
   });
@@ -158,6 +160,7 @@ core::Options Server::make_core_options() {
       .is_unread = [this](ConnId conn) { return connections_.is_unread(conn); }};
   options.audit = [this](const access::AuditEvent& event) { http_.audit(event); };
   options.on_signed_in = [this](ConnId conn) { connections_.leave_share(conn); };
+  options.wall = [this] { return clock_.wall_now(); };
   options.process_facts = [this] { return process_facts(); };
   options.store_facts = [this] { return store_facts(); };
   options.address_of = [this](ConnId conn) { return connections_.peer_of(conn); };

@@ -127,11 +127,20 @@ void Server::on_loaded() {
        {"buried", text(found->jobs.buried)},
        {"tubes", text(found->tubes)},
        {"took_ms", text(static_cast<uint64_t>(found->took / nanos_per_ms))}});
+  if (!found->schedule_bodies.empty()) {
+    log(Level::Info, "schedules",
+        {{"loaded", text(found->schedule_bodies.size())}, {"tzdata", process_facts_.tzdata}});
+  }
+  for (auto& [name, body] : found->schedule_bodies) {
+    core_.restore_schedule_body(name, std::move(body));
+  }
   recovery_ = {.took = found->took, .jobs = core_.engine().view().job_count()};
   store_ = std::move(found->store);
   const store::Opening& opening = found->opening;
   if (node_.is_joined()) {
     clock_.set(found->now, found->measured_at);
+    clock_.believe_wall_within(static_cast<Nanos>(config_.cluster.clock_offset_max_s) *
+                               nanos_per_second);
     log_ = node_.take_log(clock_.now());
   } else {
     clock_.continue_from(found->now);

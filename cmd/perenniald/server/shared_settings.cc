@@ -18,9 +18,9 @@ namespace {
 
 // What clients meet at the leader, whichever node that is.
 constexpr std::string_view keys[] = {
-    "job_bytes_max", "jobs_max", "tubes_max",       "memory_bytes_max", "watched_max",
-    "reserved_max",  "keys_max", "settings_max",    "extensions",       "stats_quotes",
-    "admin_on",      "tubes",    "checkpoint_from", "auth_plaintext"};
+    "job_bytes_max", "jobs_max", "tubes_max",    "memory_bytes_max", "watched_max",
+    "reserved_max",  "keys_max", "settings_max", "schedules_max",    "extensions",
+    "stats_quotes",  "admin_on", "tubes",        "checkpoint_from",  "auth_plaintext"};
 
 // One that cannot be read is like none: whoever uses it says so.
 std::string content_of(const std::string& path) {

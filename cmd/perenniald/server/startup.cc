@@ -190,6 +190,10 @@ Status Startup::load(store::Store& store, ClockCheck& check) {
     ended.emplace_back(tube, span);
     return engine_.restore_ended(tube, span);
   };
+  sink.schedule = [&](const ScheduleStored& stored, std::string_view body) {
+    found_.schedule_bodies.emplace_back(stored.schedule->name, Body(body));
+    return engine_.restore_schedule(stored);
+  };
   sink.job = [&](const JobRow& row) {
     check.job(row);
     return restore(row);

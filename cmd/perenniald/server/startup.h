@@ -4,13 +4,17 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "cmd/perenniald/cluster/node_runner.h"
 #include "cmd/perenniald/core/core.h"
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/process/failure.h"
 #include "cmd/perenniald/server/clock_check.h"
+#include "engine/types/body.h"
 #include "engine/types/stats.h"
 #include "store/store.h"
 #include "store/types/group_access.h"
@@ -29,6 +33,7 @@ class Startup {
     store::Opening opening;  // What was loaded. Of a cluster's node: with its epoch as the leader.
     StateCounts jobs;        // By their state on disk.
     uint64_t tubes = 0;
+    std::vector<std::pair<std::string, Body>> schedule_bodies;  // By name, for core.
     Nanos took = 0;  // Of a node of a cluster: from its election on.
     Nanos now = 0;   // The time with which it was loaded, at `measured_at` by TurnClock::steady().
     Nanos measured_at = 0;

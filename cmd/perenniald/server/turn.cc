@@ -11,6 +11,7 @@ Turn::Turn(core::Core& core, store::Log& log, TurnClock& clock, TurnBudget& budg
   core_.on_disk_space(opened.accepts_puts, clock_.now());
   core_.on_notes_allowed(log_.may_store_notes());
   core_.on_ended_allowed(log_.may_store_ended());
+  core_.on_schedules_allowed(log_.may_store_schedules());
 }
 
 // A turn that reads from many clients takes a while. A batch that is too large to be written on the
@@ -35,6 +36,7 @@ void Turn::on_log_update() {
   core_.on_disk_space(update.store.accepts_puts, clock_.now());
   core_.on_notes_allowed(log_.may_store_notes());
   core_.on_ended_allowed(log_.may_store_ended());
+  core_.on_schedules_allowed(log_.may_store_schedules());
   core_.on_write_stall(update.store.write_stalled, clock_.now());
   const store::LogIndices& indices = update.indices;
   core_.on_committed(indices.reply_index(), indices.durable, clock_.now(), update.took);

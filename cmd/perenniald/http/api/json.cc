@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "wire/job_line.h"
+#include "wire/time_text.h"
 
 namespace perennial::http {
 

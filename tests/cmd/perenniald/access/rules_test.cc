@@ -1,8 +1,11 @@
 #include "cmd/perenniald/access/rules.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,11 +13,13 @@
 
 #include "engine/engine.h"
 #include "tests/support/documents.h"
+#include "tests/support/fake_calendar.h"
 
 namespace perennial::access {
 namespace {
 
-// Connection 1 uses and watches the tube "t", holds job 1 of it, and could take job 2.
+// Connection 1 uses and watches the tube "t", holds job 1 of it, and could take job 2. The schedule
+// "s" puts jobs into it.
 class World {
  public:
   World() {
@@ -25,6 +30,14 @@ class World {
     apply(Put{.priority = 0, .delay_s = 0, .ttr_s = 60, .body_bytes = 0});
     apply(ReserveJob{1});
     apply(Put{.priority = 0, .delay_s = 0, .ttr_s = 60, .body_bytes = 0});
+    apply(schedule("s", "t"));
+  }
+  static SetSchedule schedule(std::string name, std::string tube, std::string dead = {}) {
+    SetSchedule set = set_schedule({.name = std::move(name),
+                                    .tube = std::move(tube),
+                                    .when = ScheduleEvery{nanos_per_second}});
+    set.options->dead = std::move(dead);
+    return set;
   }
   engine::EngineView engine() const { return engine_.view(); }
 
@@ -33,13 +46,16 @@ class World {
     engine::Output out;
     engine_.apply({.now = 1, .conn = 1, .accepts_puts = true, .event = std::move(event)}, out);
   }
-  engine::Engine engine_{engine::Limits()};
+  engine::Engine engine_{
+      engine::Limits{.calendar = std::make_shared<const support::FakeCalendar>()}};
 };
 
-// The command about the tube "t", or about job 2 of it.
+// The command about the tube "t", or about job 2 or the schedule of it.
 template <typename C>
 C about_t() {
+  if constexpr (std::is_same_v<C, SetSchedule>) return World::schedule("s", "t");
   C command{};
+  if constexpr (requires { command.name.size(); }) command.name = "s";
   if constexpr (requires { command.tube.size(); }) command.tube = "t";
   if constexpr (requires { command.from.size(); }) command.from = command.to = "t";
   if constexpr (requires { JobId{command.id}; }) command.id = 2;
@@ -140,6 +156,13 @@ list-notes            F  F  F  A  F  F  F  | F  F  F  N  F  F  F
 peek-ended            F  F  F  A  F  F  F  | F  F  F  A  F  F  F
 restore-job           F  F  F  F  A  F  F  | F  F  F  F  A  F  F
 restore-tube          F  F  F  F  A  F  F  | F  F  F  F  F  F  F
+set-schedule          F  F  F  F  A  F  F  | F  F  F  F  F  F  F
+delete-schedule       F  F  F  F  A  F  F  | F  F  F  F  N  F  F
+pause-schedule        F  F  F  F  A  F  F  | F  F  F  F  N  F  F
+run-schedule          F  F  F  F  A  F  F  | F  F  F  F  N  F  F
+list-schedules        A  A  A  A  A  A  A  | A  A  A  A  A  A  A
+stats-schedule        F  F  F  A  F  F  F  | F  F  F  N  F  F  F
+peek-schedule         F  F  F  A  F  F  F  | F  F  F  N  F  F  F
 )";
 
 TEST(Access, OfEveryCommandVerbAndTubeIsAsWritten) {
@@ -291,6 +314,26 @@ TEST(Access, JobsOfOthersAreAsIfTheyDidNotExist) {
   EXPECT_EQ(judged(worker, Delete{2}), "N");
   // One that is not there is missing anyhow.
   EXPECT_EQ(judged(worker, DeleteBatch{{1, 2, 99}}), "A1");
+}
+
+TEST(Access, SchedulesOfOthersAreAsIfTheyDidNotExist) {
+  const User outsider = {
+      .name = "u", .grants = {{{"x"}, {Verb::Inspect, Verb::Manage}}, {{"d"}, {Verb::Produce}}}};
+  EXPECT_EQ(judged(outsider, DeleteSchedule{"s"}), "N");
+  EXPECT_EQ(judged(outsider, PeekSchedule{"s"}), "N");
+  EXPECT_EQ(judged(outsider, DeleteSchedule{"none"}), "A");  // The engine answers NOT_FOUND.
+  Command hidden = PauseSchedule{"s"};
+  hide(hidden);
+  EXPECT_EQ(std::get<PauseSchedule>(hidden).name, "");
+  // A name that is somebody else's is not to be had.
+  EXPECT_EQ(judged(outsider, World::schedule("s", "x")), "F");
+  EXPECT_EQ(judged(outsider, World::schedule("mine", "x")), "A");
+  EXPECT_EQ(judged(outsider, World::schedule("mine", "t")), "F");
+  EXPECT_EQ(judged(outsider, World::schedule("mine", "x", "d")), "A");
+  EXPECT_EQ(judged(outsider, World::schedule("mine", "x", "t")), "F");
+  EXPECT_TRUE(may_see_schedules(outsider, "x"));
+  EXPECT_FALSE(may_see_schedules(outsider, "t"));
+  EXPECT_FALSE(may_see_schedules(outsider, "d"));
 }
 
 TEST(Access, ADefaultTubeThatIsWatchedCountsForReservations) {

@@ -422,6 +422,7 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(config.admin_on, AdminOn::Any);
   EXPECT_EQ(config.keys_max, 0u);
   EXPECT_EQ(config.settings_max, 10'000u);
+  EXPECT_EQ(config.schedules_max, 100'000u);
   EXPECT_THAT(config.tubes, IsEmpty());
   EXPECT_FALSE(config.core_dumps);
   EXPECT_TRUE(config.io_uring);

@@ -57,5 +57,32 @@ TEST(TurnClock, StandsStillAtTheLastTimeThatThereIs) {
   EXPECT_EQ(clock.actual(), last_time);
 }
 
+Nanos system_time() {
+  const auto time = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+}
+
+TEST(TurnClock, ShowsTheWallClockWhateverTheTimeIs) {
+  TurnClock clock;
+  clock.set(3600 * nanos_per_second, TurnClock::steady());
+  const Nanos before = system_time();
+  const Nanos shown = clock.wall_now();
+  EXPECT_GE(shown, before);
+  EXPECT_LE(shown, system_time());
+  EXPECT_EQ(clock.wall_now(), clock.wall_now()) << "once per turn";
+}
+
+TEST(TurnClock, DoesNotBelieveAWallClockThatIsFarOff) {
+  TurnClock clock;
+  clock.believe_wall_within(60 * nanos_per_second);
+  const Nanos shown = clock.wall_now();
+  EXPECT_LE(shown, system_time());
+  for (const int64_t off : {-3600, 3600}) {
+    clock.end_turn();
+    clock.set(system_time() + off * nanos_per_second, TurnClock::steady());
+    EXPECT_EQ(clock.wall_now(), clock.now()) << off;
+  }
+}
+
 }  // namespace
 }  // namespace perennial::perenniald
