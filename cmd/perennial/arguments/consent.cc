@@ -21,11 +21,6 @@ std::string with_capital(std::string_view text) {
   return out;
 }
 
-// The question must be seen and not be read from a file, so both are looked at.
-bool has_person() {
-  return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
-}
-
 bool means_yes(std::string answer) {
   for (char& c : answer) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return answer == "y" || answer == "yes";
@@ -38,6 +33,11 @@ std::vector<Flag> with_consent_flags(Consent& target, std::vector<Flag> flags) {
   flags.push_back({"--dry-run", "", "Only say what it would do", &target.dry_run});
   flags.push_back({"--json", "", "Report as JSON", &target.json});
   return flags;
+}
+
+// The question must be seen and not be read from a file, so both are looked at.
+bool has_person() {
+  return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
 }
 
 bool is_asked(const Consent& consent) {

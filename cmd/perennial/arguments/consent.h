@@ -44,6 +44,8 @@ Result<Decision> decide(const Consent& consent, const Intent& intent);
 // Whether decide() needs an Intent: the flags do not say --yes alone.
 bool is_asked(const Consent& consent);
 
+// Whether standard input and standard error are a terminal.
+bool has_person();
 // Asks on the terminal, and returns whether the answer is yes. InvalidArgument: there is no
 // terminal; `act` is as in Intent.
 Result<bool> ask_person(std::string_view act);

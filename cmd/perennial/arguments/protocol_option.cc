@@ -74,6 +74,19 @@ constexpr std::array option_texts = {
     OptionText{"keep-max", "N", "number of jobs: 1 to 4294967295"},
     OptionText{"since", "DURATION",
                "duration above 0: 90s, 15m, 1h30m, 2d or 250ms; a number is seconds", Times::All},
+    OptionText{"every", "DURATION",
+               "period: a duration of at least 1s, such as 90s, 15m, 1h30m or 2d; a number is "
+               "seconds",
+               Times::All},
+    OptionText{"cron", "EXPRESSION", "cron expression"},
+    OptionText{"at", "TIME", "time such as 2026-03-29T01:59:00+01:00"},
+    OptionText{"anchor", "TIME", "time such as 2026-03-29T01:59:00+01:00"},
+    OptionText{"zone", "ZONE", "name of a time zone, such as Europe/Berlin"},
+    OptionText{"missed", "none|one|all|N", "number of missed times: none, one, all, or 0 to 1000"},
+    OptionText{"overlap", "allow|skip|replace", "word for an overlap: allow, skip or replace"},
+    OptionText{"jitter", "DURATION",
+               "duration above 0: 90s, 15m, 1h30m, 2d or 250ms; a number is seconds", Times::All},
+    OptionText{"paused", "yes|no", "answer: yes or no"},
     OptionText{"how", "ENDS",
                "list of ends: deleted, flushed and expired, with commas between them"},
 };
@@ -131,6 +144,12 @@ Flag option_flag(std::string_view name, std::string help, std::string& target) {
   return {fmt::format("--{}", name), std::string(text_of(name).value), std::move(help), &target};
 }
 
+Flag until_flag(std::optional<std::string>& target) {
+  Flag flag = option_flag("until", "When the key is given up", target);
+  for (const KeyUntilRow& row : key_until_rows) flag.choices.emplace_back(row.name);
+  return flag;
+}
+
 std::string protocol_value(std::string_view name, std::string_view text) {
   const size_t colon = text.find(':');
   switch (text_of(name).times) {
@@ -147,9 +166,12 @@ std::string protocol_value(std::string_view name, std::string_view text) {
   return std::string(text);
 }
 
+std::string why_wrong(std::string_view name, std::string_view text) {
+  return fmt::format("{:?} is no {}", text, text_of(name).valid);
+}
+
 Status wrong_value(std::string_view name, std::string_view text) {
-  return {StatusCode::InvalidArgument,
-          fmt::format("--{}: {:?} is no {}", name, text, text_of(name).valid)};
+  return {StatusCode::InvalidArgument, fmt::format("--{}: {}", name, why_wrong(name, text))};
 }
 
 }  // namespace perennial::tool

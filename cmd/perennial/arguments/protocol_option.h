@@ -30,8 +30,14 @@ Flag option_flag(std::string_view name, std::string help, std::optional<std::str
 // The same for a text that is always there.
 Flag option_flag(std::string_view name, std::string help, std::string& target);
 
+// The flag of `until`, which is the same wherever there is a key.
+Flag until_flag(std::optional<std::string>& target);
+
 // The value as the protocol has it: its durations in seconds, or in milliseconds as "250ms".
 std::string protocol_value(std::string_view name, std::string_view text);
+// What is wrong with a value that the server would refuse: "\"5x\" is no duration: ...". It says
+// which values are valid.
+std::string why_wrong(std::string_view name, std::string_view text);
 // The error for a value that the server would refuse. It says which values are valid.
 Status wrong_value(std::string_view name, std::string_view text);
 

@@ -1,7 +1,5 @@
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -13,10 +11,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "cmd/common/exit_codes.h"
 #include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/arguments/body.h"
 #include "cmd/perennial/arguments/protocol_option.h"
 #include "cmd/perennial/jobs/commands.h"
 #include "cmd/perennial/jobs/put_request.h"
@@ -24,22 +22,6 @@
 
 namespace perennial::tool {
 namespace {
-
-bool from_stdin(const PutOptions& options) {
-  return options.file.empty() && (options.body.empty() || options.body.front() == "-");
-}
-
-Status check(const PutOptions& options) {
-  if (options.body.size() > 1)
-    return {StatusCode::InvalidArgument, "more than one body: one with spaces needs quotes"};
-  if (!options.body.empty() && !options.file.empty())
-    return {StatusCode::InvalidArgument, "a body and --file exclude each other"};
-  if (options.body.empty() && options.file.empty() && ::isatty(STDIN_FILENO) == 1) {
-    return {StatusCode::InvalidArgument,
-            "no body: give it as an argument, with --file, or on standard input"};
-  }
-  return check_tube_name(options.tube);
-}
 
 // Reads all replies before it waits for more input, so that a typed line, or a line that is
 // appended to a log, becomes a job at once.
@@ -69,39 +51,32 @@ Status put_input(Putter& putter, const PutOptions& options, std::istream& input)
 
 Status put_argument(Putter& putter, const PutOptions& options) {
   if (!options.lines) {
-    if (Status added = putter.add(options.body.front()); !added.ok()) return added;
+    if (Status added = putter.add(options.body.argument.front()); !added.ok()) return added;
     return putter.flush_batch();
   }
-  std::istringstream input(options.body.front());
+  std::istringstream input(options.body.argument.front());
   return put_lines(putter, input);
 }
 
 Status put_body(Putter& putter, const PutOptions& options, std::istream& file) {
-  if (!options.file.empty()) return put_input(putter, options, file);
-  if (!from_stdin(options)) return put_argument(putter, options);
+  if (!options.body.file.empty()) return put_input(putter, options, file);
+  if (!options.body.is_standard_input()) return put_argument(putter, options);
   std::ios::sync_with_stdio(false);
   return put_input(putter, options, std::cin);
-}
-
-Flag until_flag(std::optional<std::string>& target) {
-  Flag flag = option_flag("until", "When the key is given up", target);
-  for (const KeyUntilRow& row : key_until_rows) flag.choices.emplace_back(row.name);
-  return flag;
 }
 
 // perennial put: puts a job, or one job for each line. Prints the ids. Returns the exit status:
 // exit_duplicate if another job has the key.
 Result<int> put(const PutOptions& options) {
-  if (Status checked = check(options); !checked.ok()) return checked;
+  if (Status checked = check_body(options.body); !checked.ok()) return checked;
+  if (Status checked = check_tube_name(options.tube); !checked.ok()) return checked;
   Result<PutRequest> request = read_put(options);
   if (!request.ok()) return request.take_status();
   std::ifstream file;
-  if (!options.file.empty()) {
-    file.open(options.file, std::ios::binary);
-    // A directory can be opened, but reading it fails.
-    if (!file || (file.peek() == EOF && file.bad()))
-      return Status(StatusCode::Io, fmt::format("{}: {}", options.file, std::strerror(errno)));
-    file.clear();
+  if (!options.body.file.empty()) {
+    Result<std::ifstream> opened = open_body_file(options.body.file);
+    if (!opened.ok()) return opened.take_status();
+    file = opened.take();
   }
   Result<ServerConnection> server = open_server(options.server);
   if (!server.ok()) return server.take_status();
@@ -157,9 +132,9 @@ Subcommand put_command() {
       .flags = with_server_flags(
           options->server,
           {
-              {"BODY", "TEXT", "The body; '-' or nothing: standard input", &options->body},
+              {"BODY", "TEXT", "The body; '-' or nothing: standard input", &options->body.argument},
               server_flag(options->server),
-              {"--file", "FILE", "The body is in this file", &options->file},
+              {"--file", "FILE", "The body is in this file", &options->body.file},
               tube_flag(options->tube),
               {"--pri", "N", "The priority; 0 is the most urgent", &options->priority},
               option_flag("delay", "How long before it becomes ready", options->delay),

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cmd/common/tool/server_connection.h"
+#include "cmd/perennial/arguments/body.h"
 #include "engine/types/command.h"
 #include "engine/types/extension.h"
 
@@ -14,8 +14,7 @@ namespace perennial::tool {
 // The flags and arguments of `perennial put`.
 struct PutOptions {
   ServerAddress server = {};
-  std::vector<std::string> body;  // At most one element; "-" is standard input.
-  std::string file;               // Instead of `body`.
+  GivenBody body = {};
   std::string tube = "default";
   uint32_t priority = 1024;
   std::string delay = "0";

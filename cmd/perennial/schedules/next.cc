@@ -1,10 +1,10 @@
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,11 +12,14 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "cmd/common/calendar/cron.h"
-#include "cmd/common/calendar/occurrences.h"
+#include "cmd/common/calendar/system_calendar.h"
 #include "cmd/common/calendar/zone.h"
+#include "cmd/perennial/arguments/arguments.h"
+#include "cmd/perennial/arguments/protocol_option.h"
 #include "cmd/perennial/output/json.h"
 #include "cmd/perennial/schedules/commands.h"
+#include "cmd/perennial/schedules/schedule_request.h"
+#include "cmd/perennial/schedules/server_schedules.h"
 
 namespace perennial::tool {
 namespace {
@@ -24,12 +27,33 @@ namespace {
 constexpr uint64_t count_max = 1'000'000;
 
 struct ScheduleNextOptions {
+  ServerAddress server = {};
+  // Exactly one of these three is given.
   std::string expression;
-  std::string zone = "UTC";
+  std::optional<std::string> every = {};
+  std::string schedule;
+  std::optional<std::string> anchor = {};
+  std::optional<std::string> zone = {};
   std::optional<std::string> from = {};
   uint64_t count = 10;
   bool json = false;
 };
+
+// When something is due, and the zone in which its times are shown.
+struct AskedTimes {
+  ScheduleWhen when;
+  std::string zone;
+};
+
+Status check_next(const ScheduleNextOptions& options) {
+  const int given = int{!options.expression.empty()} + int{options.every.has_value()} +
+                    int{!options.schedule.empty()};
+  if (given != 1)
+    return {StatusCode::InvalidArgument, "say of what: an EXPRESSION, --every or --of"};
+  if (options.anchor && !options.every)
+    return {StatusCode::InvalidArgument, "--anchor goes with --every alone"};
+  return {};
+}
 
 Result<Nanos> read_from(const std::optional<std::string>& text) {
   absl::Time from = absl::Now();
@@ -52,32 +76,82 @@ std::string rfc_3339_utc(absl::Time at) {
   return absl::FormatTime("%Y-%m-%d%ET%H:%M:%SZ", at, absl::UTCTimeZone());
 }
 
-// perennial schedule next: the coming times of an expression.
-Status schedule_next(const ScheduleNextOptions& options) {
-  const Result<calendar::Cron> cron = calendar::Cron::parse(options.expression);
-  if (!cron.ok()) return cron.status();
-  const Result<absl::TimeZone> zone = calendar::find_zone(options.zone);
-  if (!zone.ok()) return {StatusCode::InvalidArgument, zone.status().message()};
-  const Result<Nanos> from = read_from(options.from);
-  if (!from.ok()) return from.status();
+Result<AskedTimes> times_of_flags(const ScheduleNextOptions& options, Nanos from) {
+  ScheduleRequest request("next");
+  Status set = options.every ? request.set("every", *options.every)
+                             : request.set("cron", options.expression);
+  if (!set.ok()) return options.every ? std::move(set).with("--every") : set;
+  if (options.anchor) {
+    set = request.set("anchor", *options.anchor);
+    if (!set.ok()) return std::move(set).with("--anchor");
+  }
+  const std::string zone = options.zone.value_or(std::string(default_zone));
+  AskedTimes asked = {.when = schedule_of(request.command(), {}).when, .zone = zone};
+  auto* const every = std::get_if<ScheduleEvery>(&asked.when);
+  // As the server begins a period that has no anchor.
+  if (every != nullptr && !every->anchor) every->anchor = from - from % nanos_per_second;
+  if (auto* const cron = std::get_if<ScheduleCron>(&asked.when)) cron->zone = zone;
+  return asked;
+}
+
+// Those of a schedule of the server.
+Result<AskedTimes> times_of_schedule(const ScheduleNextOptions& options) {
+  if (Status checked = check_schedule_name(options.schedule); !checked.ok()) return checked;
+  Result<ServerConnection> server = open_schedules(options.server);
+  if (!server.ok()) return server.take_status();
+  const Result<StatsReply> stats = ask_stats(*server, StatsSchedule{options.schedule});
+  if (!stats.ok() && stats.status().code() == StatusCode::NotFound)
+    return no_schedule(*server, options.schedule);
+  if (!stats.ok()) return stats.status();
+  ScheduleRequest request(options.schedule);
+  for (const std::string_view name : {"every", "anchor", "cron", "zone", "at"}) {
+    const auto text = stats->text(name);
+    if (!text) continue;
+    Status set = request.set(name, std::string(*text));
+    if (!set.ok()) return std::move(set).with(options.schedule);
+  }
+  if (Status checked = request.check(""); !checked.ok()) return checked;
+  AskedTimes asked = {.when = schedule_of(request.command(), {}).when,
+                      .zone = std::string(default_zone)};
+  if (const auto* const cron = std::get_if<ScheduleCron>(&asked.when)) asked.zone = cron->zone;
+  if (options.zone) asked.zone = *options.zone;
+  return asked;
+}
+
+void show_times(const ScheduleNextOptions& options, const AskedTimes& asked,
+                const absl::TimeZone& zone, Nanos from) {
+  const calendar::SystemCalendar calendar;
   auto times = nlohmann::ordered_json::array();
-  std::optional<Nanos> next = *from;
+  std::optional<Nanos> next = from;
   for (uint64_t left = options.count; left > 0; --left) {
-    next = calendar::next_after(*cron, *zone, *next);
+    next = calendar.next_after(asked.when, *next).at;
     if (!next) break;
     const absl::Time at = absl::FromUnixNanos(*next);
     if (options.json) {
-      times.push_back({{"local", rfc_3339(at, *zone)}, {"utc", rfc_3339_utc(at)}});
+      times.push_back({{"local", rfc_3339(at, zone)}, {"utc", rfc_3339_utc(at)}});
     } else {
-      fmt::print("{}  {}  {}\n", absl::FormatTime("%a", at, *zone), rfc_3339(at, *zone),
+      fmt::print("{}  {}  {}\n", absl::FormatTime("%a", at, zone), rfc_3339(at, zone),
                  rfc_3339_utc(at));
     }
   }
   if (options.json) {
-    print_result({{"zone", options.zone},
+    print_result({{"zone", asked.zone},
                   {"tzdata", calendar::tzdata_version()},
                   {"times", std::move(times)}});
   }
+}
+
+// perennial schedule next: the coming times of an expression, a period or a schedule.
+Status schedule_next(const ScheduleNextOptions& options) {
+  if (Status checked = check_next(options); !checked.ok()) return checked;
+  const Result<Nanos> from = read_from(options.from);
+  if (!from.ok()) return from.status();
+  const Result<AskedTimes> asked =
+      options.schedule.empty() ? times_of_flags(options, *from) : times_of_schedule(options);
+  if (!asked.ok()) return asked.status();
+  const Result<absl::TimeZone> zone = calendar::find_zone(asked->zone);
+  if (!zone.ok()) return {StatusCode::InvalidArgument, zone.status().message()};
+  show_times(options, *asked, *zone, *from);
   return {};
 }
 
@@ -87,10 +161,12 @@ Subcommand schedule_next_command() {
   const auto options = std::make_shared<ScheduleNextOptions>();
   return {
       .name = "schedule next",
-      .summary = "Show when a cron expression is due next",
+      .summary = "Show when a cron expression, a period or a schedule is due next",
       .about =
-          "Prints the coming times of an expression, in its time zone and in UTC. It asks no "
-          "server.\n\n"
+          "Prints the coming times of an expression, or of a period, in the time zone and in UTC. "
+          "It asks no server, but for a schedule with --of. Those are the planned times: the "
+          "jitter of the schedule is not in them, nor whether it is paused. They are read with the "
+          "tzdata of this machine.\n\n"
           "Five fields: minute, hour, day of the month, month, day of the week (0-7 or sun-sat). "
           "With six fields the first one is the second. A field has lists, ranges, steps and "
           "names: 0,30 9-17/2 * jan-jun mon-fri. A day must be in both fields of days if one of "
@@ -107,11 +183,20 @@ Subcommand schedule_next_command() {
           "  perennial schedule next '30 2 * * *' --zone Europe/Berlin\n"
           "  perennial schedule next '0 9 * * 1#1' --zone America/New_York --count 12\n"
           "  perennial schedule next '0 30 2 * * *' --zone Europe/Berlin --from "
-          "2026-03-28T12:00:00+01:00\n",
-      .flags =
+          "2026-03-28T12:00:00+01:00\n"
+          "  perennial schedule next --every 90m --anchor 2026-03-28T00:00:00Z\n"
+          "  perennial schedule next --of nightly\n",
+      .flags = with_server_flags(
+          options->server,
           {
-              {"EXPRESSION", "", "The cron expression, as one word", &options->expression, true},
-              {"--zone", "ZONE", "The time zone", &options->zone},
+              {"EXPRESSION", "", "The cron expression, as one word", &options->expression},
+              option_flag("every", "A period instead, at least 1s", options->every),
+              option_flag("anchor", "A time from which the periods are counted; without, --from",
+                          options->anchor),
+              {"--of", "NAME", "A schedule of the server instead", &options->schedule},
+              server_flag(options->server),
+              {"--zone", "ZONE", "The time zone; without, that of the schedule, or UTC",
+               &options->zone},
               {"--from", "TIME", "Show times after this one, in RFC 3339; without, after now",
                &options->from},
               {.name = "--count",
@@ -121,7 +206,7 @@ Subcommand schedule_next_command() {
                .lowest = 1,
                .highest = count_max},
               {"--json", "", "Report as JSON", &options->json},
-          },
+          }),
       .run = [options] { return schedule_next(*options); },
   };
 }

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <utility>
 
 #include "engine/types/check.h"
 #include "tests/cmd/perennial/tool_process.h"
@@ -45,6 +44,16 @@ const std::vector<CommandLine>& command_lines() {
        Needs::DataDir},
       {"migrate", "migrate --data-dir DATA", Needs::DataDir},
       {"token new", "token new --user mailer", Needs::Nothing},
+      {"schedule set", "schedule set nightly body --cron '0 3 * * *' --server SERVER"},
+      {"schedule list", "schedule list --server SERVER"},
+      {"schedule show", "schedule show nightly --server SERVER"},
+      {"schedule pause", "schedule pause --all --server SERVER"},
+      {"schedule run", "schedule run nightly --server SERVER"},
+      {"schedule apply",
+       "schedule apply $(echo '{schedules: [{name: nightly, every: 1h, body: x}]}' >DIR/s.yaml; "
+       "echo "
+       "DIR/s.yaml) --yes --server SERVER"},
+      {"schedule delete", "schedule delete nightly --server SERVER"},
       {"schedule next", "schedule next '@daily' --zone Europe/Berlin", Needs::Nothing},
       {"users check", "users check --config DIR/empty.yaml", Needs::DataDir},
       {"import-binlog", "import-binlog --dry-run --from DIR/binlog", Needs::DataDir},

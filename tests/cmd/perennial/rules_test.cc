@@ -62,6 +62,9 @@ const std::vector<Hole>& holes() {
       {"dry run", {"restore"}, "never writes into a directory that is there"},
       {"dry run", {"repair"}, "without --yes and a terminal it says what it would do"},
       {"unknown tube", {"put", "set tube"}, "makes the tube, or what it will be"},
+      {"unknown tube",
+       {"schedule list", "schedule pause", "schedule set"},
+       "the tube of a schedule need not exist"},
       {"unknown tube", {"restore-tube"}, "a tube that is gone may keep jobs"},
       {"unknown tube", {"work"}, "waits for the tube"},
       {"unknown tube", {"copy"}, "says so and goes on: a tube ends with its last job"},
@@ -74,7 +77,8 @@ const std::vector<Hole>& holes() {
 // Commands after which something is gone that cannot be had again.
 bool destroys(const std::string& command) {
   static const std::vector<std::string> all = {
-      "flush", "move", "kick", "delete", "checkpoint prune", "restore", "drain", "repair"};
+      "flush",   "move",  "kick",   "delete",         "checkpoint prune",
+      "restore", "drain", "repair", "schedule apply", "schedule delete"};
   return std::ranges::find(all, command) != all.end();
 }
 
