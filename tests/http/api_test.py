@@ -114,6 +114,31 @@ class Api(Described):
         self.assertEqual(self.call("/jobs/batch", "POST", {"action": "delete", "ids": ids})[1]["done"], ids)
         self.assertEqual(self.call("/jobs/batch", "POST", {"action": "eat", "ids": ids})[0], 400)
 
+    def schedules(self):
+        wanted = {"tube": "planned", "body": "\u00fcber", "cron": "30 2 * * 1-5", "zone": "Europe/Berlin", "overlap": "skip", "tries": 3}
+        self.assertEqual(self.call("/schedules/nightly", "PUT", wanted)[0], 201)
+        again = self.call("/schedules/nightly", "PUT", wanted)
+        self.assertEqual((again[0], again[1]["fired"]), (200, 0))
+        seen = self.call("/schedules/nightly")[1]
+        self.assertEqual({name: seen[name] for name in wanted}, wanted)
+        self.assertRegex(seen["next"], r"T0[01]:30:00\.000Z$")
+        self.assertEqual(self.call("/schedules/bytes", "PUT", {"body_base64": "/w==", "every_seconds": 3600})[0], 201)
+        self.assertEqual(self.call("/schedules/bytes")[1]["body_base64"], "/w==")
+        self.assertEqual([each["name"] for each in self.call("/schedules")[1]["schedules"]], ["bytes", "nightly"])
+        self.assertEqual(self.call("/schedules?tube=planned&limit=1")[1]["schedules"][0]["name"], "nightly")
+        ran = self.call("/schedules/nightly/run", "POST", {})
+        self.assertEqual((ran[0], ran[1]["duplicate"]), (201, False))
+        self.assertEqual(self.call("/schedules/nightly/run", "POST", {}), (200, {"id": ran[1]["id"], "duplicate": True}))
+        self.assertEqual(self.call(f"/jobs/{ran[1]['id']}", "DELETE")[0], 200)
+        for paused in (True, False):
+            self.assertEqual(self.call("/schedules/nightly/pause", "POST", {"paused": paused})[1], {"paused": paused})
+        for name in ("nightly", "bytes"):
+            self.assertEqual(self.call(f"/schedules/{name}", "DELETE")[1], {"deleted": True})
+        self.assertEqual(self.call("/schedules/nightly")[0], 404)
+        self.assertEqual(self.call("/schedules/x", "PUT", {"body": "x", "cron": "@daily", "zone": "Mars/Phobos"})[0], 400)
+        times = self.call("/schedule-times?cron=0+9+*+*+mon&zone=America/New_York&count=3")[1]["times"]
+        self.assertEqual([time["local"][10:19] for time in times], ["T09:00:00"] * 3)
+
     def test_every_answer_is_as_described(self):
         put = self.call("/jobs", "POST", {"tube": "mail", "body": "hello", "priority": 5, "ttr_seconds": 10})
         self.assertEqual(put, (201, {"id": "1", "duplicate": False}))
@@ -209,6 +234,7 @@ class Api(Described):
         self.assertEqual(made["jobs"], 1)
         self.work()
         self.selection()
+        self.schedules()
         self.assertEqual(self.call("/session")[1]["users"], False)
         self.assertEqual(self.call("/session?with=server")[1]["server"]["jobs"]["ready"], 1)
         self.assertEqual(self.call("/session?with=all")[0], 400)

@@ -85,6 +85,9 @@ def numbers(oldest_ready, oldest_buried):
         Number("the same, and the tool's", 5, tool_stats="connections/open in all"),
         Number("tubes", 4, stats="current-tubes", server="tubes", metrics="perennial_tubes", tool_stats="connections/tubes",
                tubes="total"),
+        Number("schedules", 2, stats="current-schedules", metrics="perennial_schedules", tool_stats="schedules/set"),
+        Number("schedules whose put is refused", 0, stats="schedules-refused", metrics="perennial_schedules_refused",
+               tool_stats="schedules/being refused"),
         Number("whether it drains", 0, stats="draining", server="draining", metrics="perennial_draining", tool_stats="process/draining"),
 
         # Of the tube `mail`.
@@ -141,7 +144,7 @@ def numbers(oldest_ready, oldest_buried):
 # Numbers of other things, by door. Commands are counted by one table, which both doors read.
 others = {
     "stats": r"cmd-|max-job-size|pid|version|rusage-|uptime|binlog-|id$|hostname|os$|platform|perennial-version|durability|store-state|"
-             r"sync-us-p99|batch-jobs-mean|loop-lag-us|connections-refused|checkpoint-age|disk-free-bytes",
+             r"sync-us-p99|batch-jobs-mean|tzdata|loop-lag-us|connections-refused|checkpoint-age|disk-free-bytes",
     "stats_tube": "name|tries|backoff|dead$|expire$|reserved-max|rate|draining|keep",
     "server": "version|instance|hostname|uptime_|store\\.|loop_lag|memory_|cpu_|job_bytes_max|may\\.|user|limits\\.|cluster",
     "tube": "name|may\\.|settings\\.",
@@ -150,9 +153,9 @@ others = {
     "history": "puts|deletes|timeouts",  # Rates.
     "metrics": r"perennial_(batch_|job_(wait|run)_|command|puts_|jobs_without|http_|tube_|tubes_unlisted|store|damaged_|scrub_|commit_|"
                r"sync_|disk_|data_|body_|rocksdb_|loop_|memory_|process_|build_|uptime|config_|auth|forbidden|tls_|recover|checkpoint_|"
-               r"connections_(refused|held|max)|jobs_max|tubes_max|keys_max|leases(_max)?|output|bytes|transitions)",
+               r"connections_(refused|held|max)|jobs_max|tubes_max|keys_max|leases(_max)?|schedules_(fired|skipped|missed)|output|bytes|transitions)",
     "tube_metrics": r'perennial_tube_\w+{tube="(default|other|nothing)"',
-    "tool_stats": "commands/|store/|process/|connections/open$|connections/of other protocols",
+    "tool_stats": "commands/|store/|process/|schedules/time zones|connections/open$|connections/of other protocols",
     "tool_tubes": "PAUSE|TRIES|BACKOFF|DEAD-TO|EXPIRE$|MAX|RATE|DRAIN|TUBE",
 }
 
@@ -255,6 +258,8 @@ class Numbers(Port):
         other.put("0 0 60")
         other.put("0 0 60")
         producer.say("move-tube other mail count:1", "MOVED 1")
+        for name in ("nightly", "weekly"):
+            producer.say(f"set-schedule {name} 0 0 60 0 every:86400\r\n", "SET")
         producer.say(f"kick-job {buried[3]}", "KICKED")
         producer.say("pause-tube mail 1000", "PAUSED")
         waits = self.open_line()

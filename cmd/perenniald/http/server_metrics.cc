@@ -71,6 +71,21 @@ void add_jobs(MetricsWriter& out, const EngineStats& stats, const TubeCollector&
              in_seconds(tubes.oldest_buried()));
 }
 
+void add_schedules(MetricsWriter& out, const ScheduleCounts& schedules) {
+  out.single("perennial_schedules", MetricType::Gauge, "", "Schedules that are set.",
+             schedules.schedules);
+  out.single("perennial_schedules_refused", MetricType::Gauge, "",
+             "Schedules whose put is being refused and tried again.", schedules.refused);
+  out.single("perennial_schedules_fired", MetricType::Counter, "", "Jobs that schedules have put.",
+             schedules.fired);
+  out.single("perennial_schedules_skipped", MetricType::Counter, "",
+             "Planned times without a job, because the last one was still there or the key was "
+             "taken.",
+             schedules.skipped);
+  out.single("perennial_schedules_missed", MetricType::Counter, "",
+             "Planned times without a job, because they were missed.", schedules.missed);
+}
+
 void add_work(MetricsWriter& out, const WorkTimes& times) {
   out.family(
       "perennial_job_wait_seconds", MetricType::Histogram, "seconds",
@@ -345,6 +360,7 @@ void add_server_metrics(MetricsWriter& out, MetricSources& sources, const TubeCo
   const Times times = sources.times();
   add_process(out, process, server);
   add_jobs(out, stats, tubes);
+  add_schedules(out, stats.schedules);
   add_work(out, sources.engine().work_times());
   add_commands(out, stats, times);
   add_refusals(out, stats, server.answers);

@@ -138,6 +138,11 @@ class HttpPort final : private http::RouteSources {
   std::optional<uint64_t> operation_progress(ConnId conn) override {
     return parts_.core.operation_progress(conn);
   }
+  const Body* schedule_body(const std::string& name) override {
+    return parts_.core.schedule_body(name);
+  }
+  const Calendar* calendar() override { return parts_.core.calendar(); }
+  Nanos wall() override { return parts_.clock.wall_now(); }
   bool close_connection(ConnId conn) override { return parts_.core.close_connection(conn); }
   void find_in_bodies(std::vector<JobId> jobs, BodySearch::Test is_wanted,
                       BodySearch::Done done) override;

@@ -39,9 +39,10 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, std::strin
     const std::string_view given = path.substr(0, path_end);
     if (wanted.starts_with("/{")) {
       std::optional<std::string> name = percent_decoded(given.substr(1));
-      // Clients take "." and ".." for "here" and "above", encoded or not. No tube's name begins
+      // Clients take "." and ".." for "here" and "above", encoded or not. No name of theirs begins
       // with a dash, so these are "-." and "-..".
-      if (name && wanted == "/{tube}" && name->starts_with('-')) name->erase(0, 1);
+      const bool is_of_tubes = wanted == "/{tube}" || wanted == "/{schedule}";
+      if (name && is_of_tubes && name->starts_with('-')) name->erase(0, 1);
       if (!name || name->empty()) return std::nullopt;
       names.push_back(*std::move(name));
     } else if (wanted != given) {
@@ -122,6 +123,21 @@ const Api::Row Api::rows[] = {
     {{"POST", "/api/v1/jobs/{id}/kick", Needs::commands<KickJob>()}, &Api::kick_job},
     {{"POST", "/api/v1/jobs/{id}/bury", Needs::commands<ReserveJob>()}, &Api::bury_job},
     {{"POST", "/api/v1/jobs/{id}/change", Needs::commands<SetJob>()}, &Api::change_job},
+    {{"GET", "/api/v1/schedules",
+      Needs::judged("`inspect` or `manage` on a tube that is named; else only schedules of tubes with either are there")},
+     &Api::schedules},
+    {{"GET", "/api/v1/schedules/{schedule}", Needs::commands<StatsSchedule>()}, &Api::schedule},
+    {{"PUT", "/api/v1/schedules/{schedule}", Needs::commands<SetSchedule>(), false, false,
+      job_body_bytes_max},
+     &Api::set_schedule},
+    {{"DELETE", "/api/v1/schedules/{schedule}", Needs::commands<DeleteSchedule>()},
+     &Api::delete_schedule},
+    {{"POST", "/api/v1/schedules/{schedule}/pause", Needs::commands<PauseSchedule>()},
+     &Api::pause_schedule},
+    {{"POST", "/api/v1/schedules/{schedule}/run", Needs::commands<RunSchedule>()},
+     &Api::run_schedule},
+    {{"GET", "/api/v1/schedule-times", Needs::nothing("nothing; the times are those of the calendar")},
+     &Api::schedule_times},
     {{"GET", "/api/v1/failures",
       Needs::judged("as `list-jobs` of a tube that is named; of all others only those with `inspect` are there")},
      &Api::failures},

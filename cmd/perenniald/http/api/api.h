@@ -179,6 +179,15 @@ class Api {
   Made by_lease(const Ask& ask, std::vector<Word> hoped, CommandOf command_of,
                 std::function<Json(uint64_t lease, const wire::ClientReply&)> value);
 
+  // ---- schedules.cc
+  Made schedules(const Ask& ask);
+  Made schedule(const Ask& ask);
+  Made set_schedule(const Ask& ask);
+  Made delete_schedule(const Ask& ask);
+  Made pause_schedule(const Ask& ask);
+  Made run_schedule(const Ask& ask);
+  Made schedule_times(const Ask& ask);
+
   // ---- lease_admin.cc
   Made leases(const Ask& ask);
   Made end_lease(const Ask& ask);

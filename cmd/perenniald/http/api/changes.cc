@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "cmd/common/base64.h"
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/api/commands.h"
 #include "cmd/perenniald/http/api/fields.h"
@@ -20,8 +19,6 @@
 namespace perennial::http {
 namespace {
 
-constexpr uint32_t priority_default = 1024;
-constexpr Nanos ttr_default = 60 * nanos_per_second;
 constexpr uint32_t idempotency_seconds = 86'400;
 
 // The id of a job or a connection in a path. None: there can be no such one.
@@ -46,37 +43,10 @@ struct PutAsked {
   std::string body = {};
 };
 
-// The body of a job as a member. What is wrong is a problem of `fields`.
-std::string read_body(Fields& fields) {
-  const std::optional<std::string> text = fields.text("body");
-  const std::optional<std::string> encoded = fields.text("body_base64");
-  if (text.has_value() == encoded.has_value()) {
-    fields.add_problem("Either body or body_base64 is needed.");
-  }
-  std::optional<std::string> body = text;
-  if (encoded) body = common::from_base64(*encoded);
-  if (encoded && !body) fields.add_problem("body_base64 is not well-formed.");
-  return std::move(body).value_or("");
-}
-
 // What is wrong is a problem of `fields`.
 PutAsked read_put(Fields& fields, std::string body) {
-  PutOptions options = read_put_options(fields);
-  const auto priority = fields.number("priority", UINT32_MAX).value_or(priority_default);
-  const Nanos delay = fields.seconds("delay_seconds").value_or(0);
-  const Nanos ttr = fields.seconds("ttr_seconds").value_or(ttr_default);
-  if (ttr > 0 && ttr < ttr_ms_min * nanos_per_ms) {
-    fields.add_problem("ttr_seconds must be 0.01 or more, or 0, which is 1.");
-  }
-  options.delay_rest_ns = rest_of(delay);
-  options.ttr_rest_ns = rest_of(ttr);
-  PutAsked out = {.put = {.priority = static_cast<uint32_t>(priority),
-                          .delay_s = whole_seconds(delay),
-                          .ttr_s = whole_seconds(ttr),
-                          .body_bytes = 0},
-                  .body = std::move(body)};
+  PutAsked out = {.put = read_put(fields), .body = std::move(body)};
   out.put.body_bytes = static_cast<uint32_t>(out.body.size());
-  out.put.options = std::move(options);
   return out;
 }
 

@@ -188,8 +188,12 @@ Fields Fields::of_query(std::string_view query) {
   Fields fields;
   for (const std::string& name : query_names(query)) {
     Query parameters(query);
-    const std::string value = parameters.text(name).value_or("");
-    const bool is_number = name == "priority" || name == "tries" || name.ends_with("_seconds");
+    // Which has spaces between its fields.
+    const bool is_words = name == "cron";
+    const std::string value =
+        (is_words ? parameters.words(name) : parameters.text(name)).value_or("");
+    const bool is_number =
+        name == "priority" || name == "tries" || name == "count" || name.ends_with("_seconds");
     const Json number = is_number ? Json::parse(value, nullptr, false) : Json();
     fields.object_[name] = number.is_number() ? number : Json(value);
     if (!parameters.problem().empty()) fields.add_problem(parameters.problem());

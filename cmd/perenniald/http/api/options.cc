@@ -7,11 +7,15 @@
 
 #include <fmt/format.h>
 
+#include "cmd/common/base64.h"
 #include "wire/arguments.h"
 #include "wire/job_line.h"
 
 namespace perennial::http {
 namespace {
+
+constexpr uint32_t priority_default = 1024;
+constexpr Nanos ttr_default = 60 * nanos_per_second;
 
 std::optional<uint32_t> positive_number(Fields& fields, const std::string& name, uint32_t max) {
   const std::optional<uint64_t> number = fields.number(name, max);
@@ -79,6 +83,36 @@ PutOptions read_put_options(Fields& fields) {
   options.concurrency = value<ConcurrencyKey>(
       fields, "concurrency", "a key, and how many of its jobs run at once, such as \"customer:2\"");
   return options;
+}
+
+Put read_put(Fields& fields) {
+  PutOptions options = read_put_options(fields);
+  const auto priority = fields.number("priority", UINT32_MAX).value_or(priority_default);
+  const Nanos delay = fields.seconds("delay_seconds").value_or(0);
+  const Nanos ttr = fields.seconds("ttr_seconds").value_or(ttr_default);
+  if (ttr > 0 && ttr < ttr_ms_min * nanos_per_ms) {
+    fields.add_problem("ttr_seconds must be 0.01 or more, or 0, which is 1.");
+  }
+  options.delay_rest_ns = static_cast<uint32_t>(delay % nanos_per_second);
+  options.ttr_rest_ns = static_cast<uint32_t>(ttr % nanos_per_second);
+  Put put = {.priority = static_cast<uint32_t>(priority),
+             .delay_s = static_cast<uint32_t>(delay / nanos_per_second),
+             .ttr_s = static_cast<uint32_t>(ttr / nanos_per_second),
+             .body_bytes = 0};
+  put.options = std::move(options);
+  return put;
+}
+
+std::string read_body(Fields& fields) {
+  const std::optional<std::string> text = fields.text("body");
+  const std::optional<std::string> encoded = fields.text("body_base64");
+  if (text.has_value() == encoded.has_value()) {
+    fields.add_problem("Either body or body_base64 is needed.");
+  }
+  std::optional<std::string> body = text;
+  if (encoded) body = common::from_base64(*encoded);
+  if (encoded && !body) fields.add_problem("body_base64 is not well-formed.");
+  return std::move(body).value_or("");
 }
 
 TubeSettings read_settings(Fields& fields) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "cmd/perenniald/http/api/fields.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "engine/types/command.h"
@@ -11,6 +13,11 @@ namespace perennial::http {
 
 // Reads the options that a put may have. A wrong value is a problem of `fields`.
 PutOptions read_put_options(Fields& fields);
+
+// Reads the numbers and the options of a put whose body comes beside them.
+Put read_put(Fields& fields);
+// Reads the body of a job or a schedule as a member: one of body and body_base64.
+std::string read_body(Fields& fields);
 
 // Reads what is to be set for a tube. What is left out, or null, is not set. A wrong value is a
 // problem of `fields`.

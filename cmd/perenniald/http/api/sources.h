@@ -13,6 +13,8 @@
 #include "cmd/perenniald/http/metrics.h"
 #include "cmd/perenniald/http/queue_client.h"
 #include "cmd/perenniald/http/sign_in.h"
+#include "engine/types/body.h"
+#include "engine/types/calendar.h"
 #include "engine/types/ended_groups.h"
 
 namespace perennial::http {
@@ -46,6 +48,11 @@ class ApiSources : public MetricSources {
   virtual size_t output_bytes_of(ConnId conn) = 0;    // Of answers that have not left.
   // How many jobs its unfinished operation has changed. None: it has none.
   virtual std::optional<uint64_t> operation_progress(ConnId conn) = 0;
+  // Of a schedule. Null: there is none. Valid until the queue does anything.
+  virtual const Body* schedule_body(const std::string& name) = 0;
+  // When schedules are due; null: there are none. And what the wall clock shows.
+  virtual const Calendar* calendar() = 0;
+  virtual Nanos wall() = 0;
   // Ends it. False: it is gone.
   virtual bool close_connection(ConnId conn) = 0;
   // Finds the jobs whose bodies are wanted, which is asked on another thread. `done` is called

@@ -4,12 +4,14 @@
 #include <cctype>
 #include <charconv>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "cmd/perenniald/http/api/description.h"
 #include "engine/types/check.h"
+#include "tests/support/fake_calendar.h"
 
 namespace perennial::http {
 
@@ -18,7 +20,8 @@ std::string get(const std::string& path, const std::string& fields) {
 }
 
 Port::Port()
-    : harness_({.audit =
+    : harness_({.engine = {.calendar = std::make_shared<const support::FakeCalendar>()},
+                .audit =
                     [this](const access::AuditEvent& event) {
                       if (!event.refused) return;
                       refusals_.push_back(

@@ -113,6 +113,11 @@ class Port : public testing::Test {
     std::optional<uint64_t> operation_progress(ConnId conn) override {
       return core().operation_progress(conn);
     }
+    const Body* schedule_body(const std::string& name) override {
+      return core().schedule_body(name);
+    }
+    const Calendar* calendar() override { return core().calendar(); }
+    Nanos wall() override { return now(); }
     bool close_connection(ConnId conn) override { return core().close_connection(conn); }
     void find_in_bodies(std::vector<JobId> jobs, std::function<bool(std::string_view)> is_wanted,
                         std::function<void(std::vector<JobId>)> done) override;

@@ -29,6 +29,7 @@ using access::VerbSet;
 
 constexpr VerbSet nothing = {};
 constexpr VerbSet of_tubes = {Verb::Produce, Verb::Consume, Verb::Inspect, Verb::Manage};
+const std::string set_schedule = "set-schedule s 0 0 60 1 every:3600 tube:t\r\na\r\n";
 
 std::string token_of(const std::string& name) {
   return "prn_" + name + "_" + std::string(common::token_secret_bytes, 'x');
@@ -115,6 +116,13 @@ const std::vector<Row>& commands() {
       {"peek-ended", "peek-ended {id}\r\n", {Verb::Inspect}},
       {"restore-job", "restore-job {id}\r\n", {Verb::Manage}},
       {"restore-tube", "restore-tube t how:deleted\r\n", {Verb::Manage}},
+      {"set-schedule", set_schedule, {Verb::Manage}},
+      {"delete-schedule", "delete-schedule s\r\n", {Verb::Manage}},
+      {"pause-schedule", "pause-schedule s\r\n", {Verb::Manage}},
+      {"run-schedule", "run-schedule s\r\n", {Verb::Manage}},
+      {"list-schedules", "list-schedules\r\n", {Verb::Inspect, Verb::Manage}},
+      {"stats-schedule", "stats-schedule s\r\n", {Verb::Inspect}},
+      {"peek-schedule", "peek-schedule s\r\n", {Verb::Inspect}},
   };
   return rows;
 }
@@ -235,6 +243,32 @@ std::vector<Row> written_requests() {
        .on_tube = {Verb::Manage},
        .body = R"({"action":"restore","tube":"t"})",
        .like = "restore-tube t\r\n"},
+      {.name = "PUT /api/v1/schedules/{schedule}",
+       .ask = "/api/v1/schedules/s",
+       .on_tube = {Verb::Manage},
+       .body = R"({"tube":"t","body":"a","every_seconds":3600})",
+       .like = set_schedule},
+      {.name = "DELETE /api/v1/schedules/{schedule}",
+       .ask = "/api/v1/schedules/s",
+       .on_tube = {Verb::Manage},
+       .like = "delete-schedule s\r\n"},
+      {.name = "POST /api/v1/schedules/{schedule}/pause",
+       .ask = "/api/v1/schedules/s/pause",
+       .on_tube = {Verb::Manage},
+       .body = R"({"paused":true})",
+       .like = "pause-schedule s\r\n"},
+      {.name = "POST /api/v1/schedules/{schedule}/run",
+       .ask = "/api/v1/schedules/s/run",
+       .on_tube = {Verb::Manage},
+       .body = "{}",
+       .like = "run-schedule s\r\n"},
+      {.name = "GET /api/v1/schedules",
+       .ask = "/api/v1/schedules",
+       .on_tube = {Verb::Inspect, Verb::Manage}},
+      {.name = "GET /api/v1/schedules",
+       .ask = "/api/v1/schedules?tube=t",
+       .on_tube = {Verb::Inspect, Verb::Manage}},
+      {"GET /api/v1/schedule-times", "/api/v1/schedule-times?every_seconds=60"},
       // What may not be inspected is not there, and counts for nothing.
       {.name = "GET /api/v1/ended", .ask = "/api/v1/ended", .on_tube = {Verb::Inspect}},
       {.name = "GET /api/v1/ended",
@@ -350,6 +384,9 @@ Row implied_request(const Api::Route& route) {
   constexpr std::string_view tube = "{tube}";
   if (const size_t at = path.find(tube); at != std::string::npos)
     path.replace(at, tube.size(), "t");
+  constexpr std::string_view schedule = "{schedule}";
+  if (const size_t at = path.find(schedule); at != std::string::npos)
+    path.replace(at, schedule.size(), "s");
   if (const auto verb = route.needs.verb()) {
     const std::string like = *verb == Verb::Monitor ? "stats\r\n" : "drain\r\n";
     return {.name = name, .ask = path, .on_server = {*verb}, .like = like};
@@ -387,12 +424,13 @@ bool may(const User& user, const Row& row) {
 
 // A server with the user "u" and an operator. The jobs 1 to 4 were put into the tube "t": one each
 // is reserved, ready, buried and delayed. Job 5 is in the tube "other". Job 6 was deleted in "t".
+// The schedule "s" puts jobs into "t".
 class World : public Port {
  public:
   using Port::Got;
 
-  // `exists`: the jobs of "t" and the tube are there, and job 6 is kept; else they were deleted,
-  // and none is.
+  // `exists`: the jobs of "t", its schedule and the tube are there, and job 6 is kept; else they
+  // were deleted, and none is.
   World(const User& user, bool exists) : user_(user) {
     std::vector<User> users = {{.name = "operator",
                                 .tokens = {common::token_record(token_of("operator"))},
@@ -411,6 +449,8 @@ class World : public Port {
                   "put 0 1000 60 1\r\na\r\nuse other\r\nput 0 0 60 1\r\na\r\n"
                   "reserve-job 1\r\nreserve-job 3\r\nbury 3 0\r\n");
     if (exists) harness_.send(operator_, "set-tube t keep:3600\r\n");
+    harness_.send(operator_, set_schedule);
+    if (!exists) harness_.send(operator_, "delete-schedule s\r\n");
     harness_.send(operator_, "use t\r\nput 0 0 60 1\r\na\r\ndelete 6\r\nuse other\r\n");
     api_.on_time();
     if (!exists) harness_.send(operator_, "delete-batch 1 2 3 4\r\n");
