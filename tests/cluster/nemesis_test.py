@@ -7,7 +7,7 @@ version, which then runs beside this one; times are only printed then, since it 
 machine of its own (network.py), with a disk that can be full; otherwise processes fail, and the network does not.
 
 Fields: bodies, notes, in a second load delays, expiries, keys, pauses, tries and rates (timed_load.py), which knows the time, and in a third
-jobs that end, are kept and come back (ended_load.py). Doors: the ports for clients of all nodes. Blind to: two faults at once, but for those that are named so; TLS of clients, of etcd and HTTP; errors
+jobs that end, are kept and come back (ended_load.py), and in a fourth schedules of every second (schedule_load.py). Doors: the ports for clients of all nodes. Blind to: two faults at once, but for those that are named so; TLS of clients, of etcd and HTTP; errors
 of time below the bounds of timed_load.py; two nodes that are damaged at once.
 """
 
@@ -30,6 +30,7 @@ import network  # noqa: E402
 from ended_load import EndedLoad  # noqa: E402
 from ledger import Load, all_jobs  # noqa: E402
 from processes import Cluster  # noqa: E402
+from schedule_load import ScheduleLoad  # noqa: E402
 from timed_load import TimedLoad  # noqa: E402
 
 PERENNIALD = os.environ["PERENNIALD"]
@@ -595,6 +596,8 @@ class Nemesis(unittest.TestCase):
         # An earlier version knows no job that has ended.
         ended = EndedLoad(jobs.addresses, load.ledger.fault, clients=0 if OLD_PERENNIALD else 2)
         self.addCleanup(ended.stop)
+        schedules = ScheduleLoad(jobs.addresses, load.ledger.fault, schedules=0 if OLD_PERENNIALD else 3)
+        self.addCleanup(schedules.stop)
         counts, codes = {}, []
         deadline = time.monotonic() + SECONDS
         left = []
@@ -618,17 +621,19 @@ class Nemesis(unittest.TestCase):
         time.sleep(3)
         timed.stop()
         ended.stop()
+        schedules.stop()
         load.stop()
         codes += self.restart_ended_nodes(jobs)
         jobs.wait_for_leader(60)
         timed.clean()
         ended.judge()
+        planned = schedules.judge()
         stored = len(load.ledger.stored)
         found = all_jobs(jobs.addresses)
         wrong = load.ledger.judge(found)
         print(f"{stored} stored, {len(load.ledger.deleted)} deleted, {len(found)} left; {counts}; "
               f"exit codes {({code: codes.count(code) for code in sorted(set(codes))})}; "
-              f"timed {timed.counts}, of what is allowed {timed.worst}; {ended.counts}")  # fmt: skip
+              f"timed {timed.counts}, of what is allowed {timed.worst}; {ended.counts}; planned seconds {planned}")  # fmt: skip
         self.assertEqual(wrong, [], jobs.logs())
         jobs.wait_until_equal()
         verified = subprocess.run(
@@ -644,6 +649,8 @@ class Nemesis(unittest.TestCase):
         if not OLD_PERENNIALD:
             self.assertGreater(load.ledger.notes_seen, 100)
             self.assertGreater(ended.counts["restored"], 10)
+            for name, count in planned.items():
+                self.assertGreater(count, SECONDS / 4, name)
 
 
 if __name__ == "__main__":
