@@ -1,7 +1,6 @@
 // The part of Core that serves schedules: what must be known before the engine is asked, their
 // bodies, and what is shown of them.
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +13,6 @@
 #include "engine/types/check.h"
 
 namespace perennial::core {
-
 namespace {
 
 // A Tick comes at least so often while there are schedules, because the wall clock may be set.

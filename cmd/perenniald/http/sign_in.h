@@ -43,6 +43,10 @@ struct Caller {
   bool may_count(std::string_view tube) const {
     return users == nullptr || (user && access::may_count(*user, tube));
   }
+  // Whether lists of schedules have those of this tube: access::may_see_schedules.
+  bool may_see_schedules(std::string_view tube) const {
+    return users == nullptr || (user && access::may_see_schedules(*user, tube));
+  }
   // What the queue would say to a command of this caller.
   access::Judgement judged(Command command, engine::EngineView engine) const {
     if (users == nullptr) return {};

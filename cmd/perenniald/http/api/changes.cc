@@ -90,13 +90,6 @@ std::string forbidden_tube(const Caller& caller, const Put& put) {
   return is_good ? "" : dead;
 }
 
-bool is_duplicate(const wire::ClientReply& inserted) {
-  return !inserted.text.empty();
-}
-Json inserted(const wire::ClientReply& reply) {
-  return {{"id", fmt::format("{}", reply.number)}, {"duplicate", is_duplicate(reply)}};
-}
-
 }  // namespace
 
 Api::Made Api::change(const Ask& ask, std::vector<QueueCommand> commands, Word hoped,
@@ -178,14 +171,14 @@ Api::Made Api::put(const Ask& ask) {
   keep_from_repeating(ask.request, asked.put, {}, fields);
   if (const std::optional<Response> problem = fields.problem()) return answer_now(*problem);
   std::string missing = forbidden_tube(ask.caller, asked.put);
-  return make_command_answer(
-      sources_.queue(), ask.caller,
-      {{std::move(asked.put), std::move(asked.body), std::move(missing)}},
-      [&sources = sources_](const QueueReplies& replies) {
-        const wire::ClientReply& reply = replies.front();
-        if (!reply.is(Word::Inserted)) return refusal_of_put(sources, reply, 1);
-        return json_response(is_duplicate(reply) ? Status::Ok : Status::Created, inserted(reply));
-      });
+  return make_command_answer(sources_.queue(), ask.caller,
+                             {{std::move(asked.put), std::move(asked.body), std::move(missing)}},
+                             [&sources = sources_](const QueueReplies& replies) {
+                               const wire::ClientReply& reply = replies.front();
+                               if (!reply.is(Word::Inserted))
+                                 return refusal_of_put(sources, reply, 1);
+                               return inserted_response(reply);
+                             });
 }
 
 // All of them, or none.
@@ -225,7 +218,7 @@ Api::Made Api::put_several(const Ask& ask) {
         bool is_new = false;
         for (const wire::ClientReply& reply : std::span(replies).subspan(1)) {
           is_new = is_new || !is_duplicate(reply);
-          jobs.push_back(inserted(reply));
+          jobs.push_back(inserted_json(reply));
         }
         return json_response(is_new ? Status::Created : Status::Ok, {{"jobs", std::move(jobs)}});
       });

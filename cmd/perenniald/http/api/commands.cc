@@ -168,4 +168,17 @@ Response refusal_of_put(MetricSources& sources, const wire::ClientReply& reply, 
   return problem_response(Status::ServiceUnavailable, reached->text, {{"limit", reached->name}});
 }
 
+bool is_duplicate(const wire::ClientReply& inserted) {
+  return !inserted.text.empty();
+}
+
+Json inserted_json(const wire::ClientReply& inserted) {
+  return {{"id", fmt::format("{}", inserted.number)}, {"duplicate", is_duplicate(inserted)}};
+}
+
+Response inserted_response(const wire::ClientReply& inserted) {
+  return json_response(is_duplicate(inserted) ? Status::Ok : Status::Created,
+                       inserted_json(inserted));
+}
+
 }  // namespace perennial::http

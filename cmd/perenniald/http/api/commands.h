@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cmd/perenniald/http/answer.h"
+#include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/metrics.h"
 #include "cmd/perenniald/http/queue_client.h"
 #include "cmd/perenniald/http/sign_in.h"
@@ -41,5 +42,11 @@ Response refusal_of(const wire::ClientReply& reply);
 // `limit`, if one is: the queue does not say which it was. Keys are not counted here, so keys_max
 // is never named.
 Response refusal_of_put(MetricSources& sources, const wire::ClientReply& reply, uint64_t jobs);
+
+// What is said of INSERTED: the id, and whether that is a job which was there already; and the
+// response, 201 for a new job and 200 for the other.
+bool is_duplicate(const wire::ClientReply& inserted);
+Json inserted_json(const wire::ClientReply& inserted);
+Response inserted_response(const wire::ClientReply& inserted);
 
 }  // namespace perennial::http

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cmd/common/base64.h"
+#include "cmd/perenniald/http/api/protocol_value.h"
 #include "wire/arguments.h"
 #include "wire/job_line.h"
 
@@ -32,20 +33,8 @@ std::optional<Nanos> positive_seconds(Fields& fields, const std::string& name) {
   return time;
 }
 
-// A text that the protocol reads as a value of this type.
-template <typename T>
-std::optional<T> value(Fields& fields, const std::string& name, std::string_view form) {
-  const std::optional<std::string> text = fields.text(name);
-  if (!text) return std::nullopt;
-  std::string_view rest = *text;
-  T out = {};
-  if (!rest.starts_with(' ') && wire::take(rest, out) && rest.empty()) return out;
-  fields.add_problem(fmt::format("{} must be {}.", name, form));
-  return std::nullopt;
-}
-
 std::optional<Backoff> backoff(Fields& fields) {
-  return value<Backoff>(
+  return protocol_value<Backoff>(
       fields, "backoff",
       "the first delay and the longest one, in seconds or with ms, such as \"5:600\" or "
       "\"500ms:60\"");
@@ -55,7 +44,7 @@ std::optional<Backoff> backoff(Fields& fields) {
 void read_key(Fields& fields, PutOptions& options) {
   const std::optional<std::string> key = fields.text("key");
   const auto seconds = fields.number("key_seconds", duration_seconds_max);
-  const auto until = value<KeyUntil>(fields, "key_until", "deleted, reserved or ttl");
+  const auto until = protocol_value<KeyUntil>(fields, "key_until", "deleted, reserved or ttl");
   if (!key || key->empty()) {
     if (seconds || until) fields.add_problem("key_seconds and key_until belong to a key.");
     return;
@@ -80,7 +69,7 @@ PutOptions read_put_options(Fields& fields) {
   options.dead = fields.tube("dead").value_or("");
   options.expire.nanos = positive_seconds(fields, "expire_seconds").value_or(0);
   read_key(fields, options);
-  options.concurrency = value<ConcurrencyKey>(
+  options.concurrency = protocol_value<ConcurrencyKey>(
       fields, "concurrency", "a key, and how many of its jobs run at once, such as \"customer:2\"");
   return options;
 }
@@ -122,8 +111,8 @@ TubeSettings read_settings(Fields& fields) {
   settings.dead = fields.tube("dead");
   settings.expire = positive_seconds(fields, "expire_seconds");
   settings.reserved = positive_number(fields, "reserved", UINT32_MAX);
-  settings.rate =
-      value<Rate>(fields, "rate", "a number of jobs and a time in seconds, such as \"10:1\"");
+  settings.rate = protocol_value<Rate>(fields, "rate",
+                                       "a number of jobs and a time in seconds, such as \"10:1\"");
   settings.drain = fields.yes_or_no("drain");
   settings.keep = positive_seconds(fields, "keep_seconds");
   settings.keep_max = positive_number(fields, "keep_max", UINT32_MAX);

@@ -1,6 +1,5 @@
 #include "cmd/perenniald/http/api/schedule_view.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -10,8 +9,8 @@
 
 #include "cmd/common/calendar/cron.h"
 #include "cmd/perenniald/http/api/options.h"
+#include "cmd/perenniald/http/api/protocol_value.h"
 #include "engine/types/later.h"
-#include "wire/arguments.h"
 #include "wire/job_line.h"
 #include "wire/schedule_text.h"
 #include "wire/time_text.h"
@@ -42,16 +41,9 @@ Json next_json(const std::optional<Nanos>& planned, Nanos offset) {
   return planned ? Json(wire::utc_text(later(*planned, offset))) : Json(nullptr);
 }
 
-std::optional<Nanos> moment(Fields& fields, const std::string& name) {
-  const std::optional<std::string> text = fields.text(name);
-  if (!text) return std::nullopt;
-  const std::optional<Nanos> time = wire::read_time(*text);
-  if (!time) {
-    fields.add_problem(fmt::format(
-        "{} must be a time such as 2026-12-24T18:00:00+01:00, from 1970 to 2262.", name));
-    return std::nullopt;
-  }
-  return *time - *time % nanos_per_ms;
+std::optional<TimeOption> moment(Fields& fields, const std::string& name) {
+  return protocol_value<TimeOption>(fields, name,
+                                    "a time such as 2026-12-24T18:00:00+01:00, from 1970 to 2262");
 }
 
 // What is wrong with the times, as the calendar sees them. Empty: nothing.
@@ -61,27 +53,6 @@ std::string problem_of(const ScheduleCron& cron, const Calendar& calendar, Nanos
   const Calendar::Next next = calendar.next_after(cron, wall);
   if (!next.zone_is_known) return fmt::format("The server has no time zone '{}'.", cron.zone);
   return next.at ? "" : "cron: there is no such time.";
-}
-
-// "none", "one", "all", or a number.
-uint32_t read_missed(Fields& fields) {
-  const std::optional<std::string> text = fields.text("missed");
-  if (!text) return 1;
-  MissedOption missed;
-  std::string_view rest = *text;
-  if (rest.starts_with(' ') || !wire::take(rest, missed) || !rest.empty()) {
-    fields.add_problem(fmt::format(
-        "missed must be \"none\", \"one\", \"all\", or a number up to {} as a text.", missed_most));
-  }
-  return missed.jobs;
-}
-
-ScheduleOverlap read_overlap(Fields& fields) {
-  const std::string text = fields.text("overlap").value_or("allow");
-  const auto row = std::ranges::find(schedule_overlap_rows, text, &ScheduleOverlapRow::name);
-  if (row != schedule_overlap_rows.end()) return row->overlap;
-  fields.add_problem("overlap must be allow, skip or replace.");
-  return ScheduleOverlap::Allow;
 }
 
 }  // namespace
@@ -139,10 +110,10 @@ Json schedule_json(const engine::EngineView::SeenSchedule& seen, const engine::E
 
 std::optional<ScheduleWhen> read_when(Fields& fields, const Calendar& calendar, Nanos wall) {
   const std::optional<Nanos> every = fields.seconds("every_seconds");
-  const std::optional<Nanos> anchor = moment(fields, "anchor");
+  const std::optional<TimeOption> anchor = moment(fields, "anchor");
   const std::optional<std::string> cron = fields.text("cron");
   const std::optional<std::string> zone = fields.text("zone");
-  const std::optional<Nanos> at = moment(fields, "at");
+  const std::optional<TimeOption> at = moment(fields, "at");
   if (int{every.has_value()} + int{cron.has_value()} + int{at.has_value()} != 1) {
     fields.add_problem("One of every_seconds, cron and at is needed.");
     return std::nullopt;
@@ -151,9 +122,11 @@ std::optional<ScheduleWhen> read_when(Fields& fields, const Calendar& calendar, 
   if (zone && !cron) fields.add_problem("zone belongs to cron.");
   if (every) {
     if (*every < schedule_period_min) fields.add_problem("every_seconds must be 1 or more.");
-    return ScheduleEvery{.period = *every, .anchor = anchor};
+    ScheduleEvery read = {.period = *every};
+    if (anchor) read.anchor = anchor->time;
+    return read;
   }
-  if (at) return ScheduleAt{*at};
+  if (at) return ScheduleAt{at->time};
   ScheduleCron read = {.expression = *cron, .zone = zone.value_or(std::string(default_zone))};
   if (const std::string problem = problem_of(read, calendar, wall); !problem.empty()) {
     fields.add_problem(problem);
@@ -165,12 +138,16 @@ SetSchedule read_schedule(Fields& fields, const std::string& name, const Calenda
                           Nanos wall) {
   Put put = read_put(fields);
   std::string tube = std::exchange(put.options->tube, {});
+  const auto missed = protocol_value<MissedOption>(
+      fields, "missed",
+      fmt::format("\"none\", \"one\", \"all\", or a number up to {} as a text", missed_most));
+  const auto overlap = protocol_value<ScheduleOverlap>(fields, "overlap", "allow, skip or replace");
   Schedule schedule = {.name = name,
                        .tube = std::move(tube),
                        .when = read_when(fields, calendar, wall).value_or(ScheduleAt{}),
                        .put = std::move(put),
-                       .missed_max = read_missed(fields),
-                       .overlap = read_overlap(fields),
+                       .missed_max = missed.value_or(MissedOption()).jobs,
+                       .overlap = overlap.value_or(ScheduleOverlap::Allow),
                        .jitter = fields.seconds("jitter_seconds").value_or(0)};
   return set_schedule(schedule, fields.yes_or_no("paused"));
 }

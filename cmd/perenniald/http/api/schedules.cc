@@ -1,14 +1,10 @@
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "absl/time/time.h"
 #include "cmd/common/calendar/zone.h"
-#include "cmd/perenniald/access/rules.h"
 #include "cmd/perenniald/http/api/answers.h"
 #include "cmd/perenniald/http/api/api.h"
 #include "cmd/perenniald/http/api/body_text.h"
@@ -62,8 +58,7 @@ class SchedulesPage final : public Answer {
  private:
   bool is_wanted(const std::string& tube) const {
     if (!asked_.tube.empty()) return tube == asked_.tube;
-    return caller_.may_on(tube, access::Verb::Inspect) ||
-           caller_.may_on(tube, access::Verb::Manage);
+    return caller_.may_see_schedules(tube);
   }
 
   ApiSources& sources_;
@@ -92,10 +87,8 @@ Api::Made Api::schedules(const Ask& ask) {
                                 .after = query.text("after").value_or(""),
                                 .limit = query.number("limit", page_default, 1, page_max)};
   if (!query.problem().empty()) return refuse(Status::BadRequest, query.problem());
-  if (!asked.tube.empty()) {
-    const bool may = ask.caller.may_on(asked.tube, access::Verb::Inspect) ||
-                     ask.caller.may_on(asked.tube, access::Verb::Manage);
-    if (!may) return forbidden(ask, access::Verb::Inspect, asked.tube);
+  if (!asked.tube.empty() && !ask.caller.may_see_schedules(asked.tube)) {
+    return forbidden(ask, access::Verb::Inspect, asked.tube);
   }
   return std::make_unique<SchedulesPage>(sources_, ask.caller, std::move(asked));
 }
@@ -181,10 +174,7 @@ Api::Made Api::run_schedule(const Ask& ask) {
                                if (reply.is(Word::NotFound)) return refusal_of_schedule(reply);
                                if (!reply.is(Word::Inserted))
                                  return refusal_of_put(sources, reply, 1);
-                               const bool is_duplicate = !reply.text.empty();
-                               return json_response(is_duplicate ? Status::Ok : Status::Created,
-                                                    {{"id", fmt::format("{}", reply.number)},
-                                                     {"duplicate", is_duplicate}});
+                               return inserted_response(reply);
                              });
 }
 
