@@ -10,10 +10,9 @@ are over, two clients of one job, and disks that are short of space, on which jo
 
 import random
 import re
-import threading
 import time
 
-from ledger import Client, Closed, keep_connected
+from ledger import Client, Clients, Closed
 
 JOBS_MAX = 600  # Of each client. Then it deletes no more than it puts back.
 
@@ -29,28 +28,14 @@ class Job:
         self.in_doubt = False
 
 
-class EndedLoad:
+class EndedLoad(Clients):
     def __init__(self, addresses, on_fault, clients=2):
-        self.addresses = addresses
-        self.fault = on_fault
-        self.stopping = threading.Event()
+        super().__init__(addresses, on_fault)
         self.jobs = [[] for _ in range(clients)]
         self.counts = {"ended": 0, "restored": 0, "in doubt": 0}
         self.may_lose_ended = False
         self.keeps = [False] * clients
-        self.threads = [threading.Thread(target=self._run, args=(number,)) for number in range(clients)]
-        for thread in self.threads:
-            thread.start()
-
-    def stop(self):
-        self.stopping.set()
-        for thread in self.threads:
-            thread.join(60)
-            if thread.is_alive():
-                self.fault("a client that ends jobs does not end")
-
-    def _run(self, number):
-        keep_connected(self.addresses, self.stopping, lambda client: self._work(client, number))
+        self.start(range(clients))
 
     def _work(self, client, number):
         tube = b"kept-%d" % number

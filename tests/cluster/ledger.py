@@ -73,6 +73,31 @@ def keep_connected(addresses, stopping, use):
             client.close()
 
 
+class Clients:
+    """Threads with a client each, until stop(). A client is connected again whenever its connection has ended. What it does is _work(client, which)."""
+
+    def __init__(self, addresses, on_fault):
+        self.addresses = addresses
+        self.fault = on_fault
+        self.stopping = threading.Event()
+        self.threads = []
+
+    def start(self, each):
+        """A thread for each of these, which _work() is told."""
+        for which in each:
+            self.threads.append(threading.Thread(target=keep_connected, args=(
+                self.addresses, self.stopping, lambda client, which=which: self._work(client, which))))
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join(60)
+            if thread.is_alive():
+                self.fault(f"a client of {type(self).__name__} does not end")
+
+
 class Ledger:
     """What clients did and were told. A body is unique, so it tells jobs from each other."""
 

@@ -9,37 +9,22 @@ clock that is believed and jumps by more than the bound of the cluster, schedule
 
 import calendar
 import re
-import threading
 import time
 
-from ledger import Client, Closed, keep_connected
+from ledger import Client, Clients, Closed
 
 
 def second_of(text):
     return calendar.timegm(time.strptime(text.split(".")[0], "%Y-%m-%dT%H:%M:%S"))
 
 
-class ScheduleLoad:
+class ScheduleLoad(Clients):
     def __init__(self, addresses, on_fault, schedules=3):
-        self.addresses = addresses
-        self.fault = on_fault
-        self.stopping = threading.Event()
+        super().__init__(addresses, on_fault)
         self.names = [f"second-{number}" for number in range(schedules)]
         self.is_set = dict.fromkeys(self.names, False)
         self.seen = {name: {} for name in self.names}  # By the planned second: the id of the job.
-        self.threads = [threading.Thread(target=self._run, args=(name,)) for name in self.names]
-        for thread in self.threads:
-            thread.start()
-
-    def stop(self):
-        self.stopping.set()
-        for thread in self.threads:
-            thread.join(60)
-            if thread.is_alive():
-                self.fault("a worker of schedules does not end")
-
-    def _run(self, name):
-        keep_connected(self.addresses, self.stopping, lambda client: self._work(client, name))
+        self.start(self.names)
 
     def _work(self, client, name):
         while not self.is_set[name]:

@@ -16,7 +16,7 @@ import random
 import threading
 import time
 
-from ledger import Client, keep_connected
+from ledger import Client, Clients
 
 EARLY_S = 2.5  # clock_offset_max_s of the nodes is 2.
 LATE_S = 4.0
@@ -54,25 +54,14 @@ class Heartbeat:
         return silent, takeovers + (1 if silent > 0 else 0)
 
 
-class TimedLoad:
+class TimedLoad(Clients):
     def __init__(self, addresses, on_fault):
-        self.addresses = addresses
-        self.fault = on_fault
+        super().__init__(addresses, on_fault)
         self.heartbeat = Heartbeat()
-        self.stopping = threading.Event()
         self.counts = {}
         self.worst = {}  # The largest shares of what is allowed, early and late.
         checkers = [_Beats, _Delays, _Expiries, _Keys, _Pauses, _Tries, _Rates]
-        self.threads = [threading.Thread(target=self._run, args=(checker(self),)) for checker in checkers]
-        for thread in self.threads:
-            thread.start()
-
-    def stop(self):
-        self.stopping.set()
-        for thread in self.threads:
-            thread.join(60)
-            if thread.is_alive():
-                self.fault("a timed client does not end")
+        self.start([checker(self) for checker in checkers])
 
     def clean(self):
         """Nothing that changes by itself is left. The cluster serves."""
@@ -81,16 +70,13 @@ class TimedLoad:
             client.ask(b"flush-tube %s\r\n" % tube)
         client.close()
 
-    def _run(self, checker):
-        def use(client):
-            try:
-                checker.begin(client)
-                while not self.stopping.is_set():
-                    checker.step(client)
-            except (ValueError, IndexError) as error:
-                self.fault(f"{type(checker).__name__}: an answer that cannot be: {error!r}")
-
-        keep_connected(self.addresses, self.stopping, use)
+    def _work(self, client, checker):
+        try:
+            checker.begin(client)
+            while not self.stopping.is_set():
+                checker.step(client)
+        except (ValueError, IndexError) as error:
+            self.fault(f"{type(checker).__name__}: an answer that cannot be: {error!r}")
 
     def put(self, client, tube, options, pri=0, delay=0):
         """The times before and after, and the words of the answer."""
