@@ -8,6 +8,7 @@ build_packages=(
   libboost-dev libjemalloc-dev libssl-dev liblz4-dev zlib1g-dev libxxhash-dev libsystemd-dev nlohmann-json3-dev libutfcpp-dev libncurses-dev
   libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler libarchive-dev libcurl4-openssl-dev # The cluster.
   esbuild npm # The console.
+  tzdata # The zones of schedules.
 )
 
 as_root() {
