@@ -93,12 +93,13 @@ std::vector<ChangedValue> changed_values(const WantedSchedule& wanted, const Tol
 ScheduleChanges compare(const std::vector<WantedSchedule>& wanted,
                         const std::vector<std::optional<ToldSchedule>>& told,
                         const std::vector<std::string>& to_delete) {
-  using Kind = ScheduleChange::Kind;
   ScheduleChanges changes;
   for (size_t at = 0; at < wanted.size(); ++at) {
     const WantedSchedule& one = wanted[at];
     ScheduleChange change = {
-        .kind = told[at] ? Kind::Change : Kind::Add, .name = one.command.name, .wanted = &one};
+        .kind = told[at] ? ScheduleChange::Kind::Change : ScheduleChange::Kind::Add,
+        .name = one.command.name,
+        .wanted = &one};
     if (told[at]) change.values = changed_values(one, *told[at]);
     if (told[at] && change.values.empty()) {
       ++changes.unchanged;
@@ -107,7 +108,7 @@ ScheduleChanges compare(const std::vector<WantedSchedule>& wanted,
     }
   }
   for (const std::string& name : to_delete)
-    changes.all.push_back({.kind = Kind::Delete, .name = name});
+    changes.all.push_back({.kind = ScheduleChange::Kind::Delete, .name = name});
   return changes;
 }
 
