@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "engine/commands/commands.h"
+#include "engine/operations/operations.h"
 #include "engine/rules/jobs.h"
 
 namespace perennial::engine {
@@ -26,10 +27,17 @@ void set_anchor(const State& state, ScheduleWhen& when, const ScheduleEntry* old
 }
 
 // The first planned time of a schedule, or of one that has new times. One that is due once is so
-// also if its time has passed: what becomes of it then is said by the rule for missed times.
-Planned first_planned(State& state, const ScheduleWhen& when) {
+// also if its time has passed: what becomes of it then is said by the rule for missed times. `old`
+// is the schedule that is replaced, or null. Its time that has come, but is due later by its part
+// of the jitter, comes with the new times, too, if it is one of them; and none comes again.
+Planned first_planned(State& state, const ScheduleWhen& when, const ScheduleEntry* old) {
   if (const auto* const at = std::get_if<ScheduleAt>(&when)) return {.at = at->time};
-  return next_planned(state, when, state.turn.wall());
+  const Nanos wall = state.turn.wall();
+  if (old == nullptr) return next_planned(state, when, wall);
+  const bool waits = old->due() && *old->due() > wall && *old->progress().planned <= wall;
+  return next_planned(
+      state, when,
+      waits ? *old->progress().planned - 1 : std::max(wall, last_passed(state, old->progress())));
 }
 
 Nanos offset_of(const State& state, const Schedule& schedule) {
@@ -47,6 +55,7 @@ void run(State& state, Conn& conn, const SetSchedule& set) {
   if (!state.turn.accepts_puts() || !state.schedules.may_set(name)) {
     return state.turn.answer(conn.id, Word::OutOfMemory);
   }
+  pass_due(state, name);
   const ScheduleEntry* const old = state.schedules.find(name);
   ScheduleStored stored = {.schedule = schedule_of(set, state.tubes.of(conn.used).name),
                            .progress = {}};
@@ -57,7 +66,7 @@ void run(State& state, Conn& conn, const SetSchedule& set) {
   const bool was_paused = progress.is_paused;
   if (set.options->paused) progress.is_paused = set.options->paused->value;
   if (old == nullptr || old->schedule().when != when) {
-    plan(progress, first_planned(state, when));
+    plan(progress, first_planned(state, when, old));
   } else if ((was_paused && !progress.is_paused) || progress.state == ScheduleState::NoZone) {
     plan_anew(state, progress, when, offset_of(state, *stored.schedule));
   }
@@ -86,6 +95,7 @@ void run(State& state, Conn& conn, const DeleteSchedule& command) {
 }
 
 void run(State& state, Conn& conn, const PauseSchedule& command) {
+  pass_due(state, command.name);
   const ScheduleEntry* const entry = state.schedules.find(command.name);
   if (entry == nullptr || state.limits.calendar == nullptr) {
     return state.turn.answer(conn.id, Word::NotFound);

@@ -36,6 +36,9 @@ void end_expired(State& state);
 void end_cooldowns(State& state);
 void end_delays(State& state);
 void fire_schedules(State& state);
+// The same for one schedule, before it changes: what has come belongs to what is set until now. One
+// whose put was refused is left.
+void pass_due(State& state, const std::string& name);
 void end_pauses(State& state);
 void refill_rates(State& state);
 void end_conn_deadlines(State& state);

@@ -85,11 +85,8 @@ bool is_too_late(const State& state, const ScheduleEntry& entry, Nanos planned) 
 // REQUIRES: the schedule is due.
 void pass(State& state, const ScheduleEntry& entry) {
   ScheduleProgress after = entry.progress();
+  // Without the zone there is none, but this time is known.
   const Planned next = next_planned(state, entry.schedule().when, *after.planned);
-  if (next.state == ScheduleState::NoZone) {
-    plan(after, next);
-    return change(state, entry, after);
-  }
   const Passing times = passing(state, entry, next);
   const uint32_t made_up = times.is_last ? 0 : entry.made_up + 1;
   plan(after, times.next);
@@ -139,6 +136,17 @@ void compare_with_calendar(State& state) {
       if (is_other) plan(after, next_planned(state, when, std::max(wall, after.last_planned)));
     }
     if (after != entry->progress()) change(state, *entry, after);
+  }
+}
+
+void pass_due(State& state, const std::string& name) {
+  if (state.limits.calendar == nullptr) return;
+  for (;;) {
+    const ScheduleEntry* const entry = state.schedules.find(name);
+    if (entry == nullptr || entry->retry_at > 0 || state.turn.is_over()) return;
+    const std::optional<Nanos> due = entry->due();
+    if (!due || *due > state.turn.wall()) return;
+    pass(state, *entry);
   }
 }
 

@@ -41,12 +41,21 @@ void plan(ScheduleProgress& progress, const Planned& next) {
   progress.state = next.state;
 }
 
+Nanos last_passed(const State& state, const ScheduleProgress& progress) {
+  const bool is_far = progress.last_planned > later(state.turn.wall(), schedule_ahead_max);
+  return is_far ? 0 : progress.last_planned;
+}
+
 void plan_anew(State& state, ScheduleProgress& progress, const ScheduleWhen& when, Nanos offset) {
   if (progress.state == ScheduleState::Over) return;
+  // What is due once does not pass meanwhile: there is no other time.
+  if (progress.planned && std::holds_alternative<ScheduleAt>(when)) return;
   const Nanos wall = state.turn.wall();
-  if (progress.planned && later(*progress.planned, offset) > wall) return;
-  // Without a zone there is no next time, but the last one is known.
-  const Nanos passed = progress.planned.value_or(progress.last_planned);
+  if (progress.planned && later(*progress.planned, offset) > wall &&
+      *progress.planned <= later(wall, schedule_ahead_max)) {
+    return;
+  }
+  const Nanos passed = last_passed(state, progress);
   plan(progress, next_planned(state, when, std::max(wall - offset, passed)));
 }
 

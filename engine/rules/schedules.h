@@ -12,6 +12,10 @@
 // done is a matter of engine/operations/schedules.cc. Each REQUIRES: there is a calendar.
 namespace perennial::engine {
 
+// Planned times do not come again when the wall clock is set back; but if it was ahead by more than
+// this, it was wrong.
+inline constexpr Nanos schedule_ahead_max = 24 * 3600 * nanos_per_second;
+
 // The first planned time after this one, or the state that the schedule has without one.
 struct Planned {
   std::optional<Nanos> at = {};
@@ -20,8 +24,13 @@ struct Planned {
 Planned next_planned(State& state, const ScheduleWhen& when, Nanos after);
 // Gives the progress this next time.
 void plan(ScheduleProgress& progress, const Planned& next);
+// The planned time of the last job, which does not come again; 0: none. One that is further ahead
+// of the wall clock than schedule_ahead_max was of a clock that was wrong, and counts as none.
+Nanos last_passed(const State& state, const ScheduleProgress& progress);
 // The schedule goes on after a pause, or with a zone that was unknown: what has passed meanwhile is
-// not missed, and no time comes again. `offset`: by how much its times are due later.
+// not missed, but for the one time of `at`, and no time comes again. A next time that is further
+// ahead than schedule_ahead_max is looked for again, because a wrong clock may have led to it.
+// `offset`: by how much its times are due later.
 void plan_anew(State& state, ScheduleProgress& progress, const ScheduleWhen& when, Nanos offset);
 
 // What came of it: the job; the job that is in its place, because there is one already; or why the

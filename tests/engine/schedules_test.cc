@@ -369,6 +369,84 @@ TEST_F(Schedules, ThatArePausedComeToNoTimeAgain) {
   EXPECT_EQ(progress().state, ScheduleState::Over);
 }
 
+// What is due once has no other time.
+TEST_F(Schedules, WhoseOneTimePassesInAPauseMakeUpForIt) {
+  set(at(start + 10 * second));
+  apply(Command(PauseSchedule{"s"}));
+  pass(hour);
+  apply(Command(PauseSchedule{"s", No{true}}));
+  pass(0);
+  EXPECT_THAT(planned(), ElementsAre(10));
+  EXPECT_EQ(progress().state, ScheduleState::Over);
+}
+
+// The wall clock has gone forward, and the next command is there before a Tick.
+TEST_F(Schedules, PutWhatHasComeBeforeTheyChange) {
+  Schedule schedule = every(10 * second);
+  schedule.missed_max = schedule_missed_limit;
+  set(schedule);
+  wall_ += 30 * second;
+  apply(Command(PauseSchedule{"s"}));
+  EXPECT_THAT(planned(), ElementsAre(10, 20, 30));
+  EXPECT_TRUE(progress().is_paused);
+  apply(Command(PauseSchedule{"s", No{true}}));
+  wall_ += 20 * second;
+  schedule.when = ScheduleEvery{7 * second};
+  set(schedule);
+  EXPECT_THAT(planned(), ElementsAre(40, 50));
+  EXPECT_EQ(next(), 57);
+}
+
+TEST_F(Schedules, OfOtherTimesComeToNoTimeAgain) {
+  set(every(10 * second));
+  pass(40 * second);
+  EXPECT_THAT(planned(), ElementsAre(40));
+  wall_ -= 25 * second;
+  Schedule other = every(10 * second);
+  other.when = ScheduleEvery{10 * second, start - 10 * second};
+  set(other);
+  EXPECT_EQ(next(), 50);
+}
+
+TEST_F(Schedules, OfOtherTimesKeepTheTimeThatTheirJitterDelays) {
+  Schedule schedule = cron("minute");
+  schedule.jitter = 7 * second;
+  set(schedule);
+  pass(minute);
+  EXPECT_THAT(planned(), IsEmpty()) << "it is due 115 ms later";
+  schedule.when = ScheduleEvery{30 * second, start};
+  set(schedule);
+  EXPECT_EQ(next(), 60) << "60 is a time of both";
+  schedule.when = ScheduleEvery{25 * second, start};
+  set(schedule);
+  EXPECT_EQ(next(), 75);
+}
+
+// A clock that was a year ahead for a moment.
+TEST_F(Schedules, ThatAWrongClockHasLedFarAheadComeBackByAPause) {
+  constexpr Nanos year = 365 * 24 * hour;
+  set(every(10 * second));
+  wall_ += year;
+  pass(0);
+  EXPECT_THAT(planned(), ElementsAre(year / second));
+  wall_ -= year;
+  pass(15 * second);
+  EXPECT_THAT(planned(), IsEmpty());
+  EXPECT_EQ(next(), year / second + 10);
+  apply(Command(PauseSchedule{"s"}));
+  apply(Command(PauseSchedule{"s", No{true}}));
+  EXPECT_EQ(next(), 20);
+  pass(5 * second);
+  EXPECT_THAT(planned(), ElementsAre(20));
+  // One that was set by such a clock, and has put no job.
+  wall_ += year;
+  set(cron("minute"));
+  wall_ -= year;
+  apply(Command(PauseSchedule{"s"}));
+  apply(Command(PauseSchedule{"s", No{true}}));
+  EXPECT_EQ(next(), 60);
+}
+
 struct OverlapCase {
   std::string name;
   ScheduleOverlap overlap;
@@ -627,7 +705,7 @@ TEST_F(Schedules, OfAZoneThatIsUnknownWaitForAStartThatKnowsIt) {
   EXPECT_EQ(progress().state, ScheduleState::Active) << "its next time was found before";
   pass(minute);
   EXPECT_EQ(progress().state, ScheduleState::NoZone);
-  EXPECT_THAT(planned(), IsEmpty());
+  EXPECT_THAT(planned(), ElementsAre(60));
   EXPECT_EQ(engine_->next_deadline(), std::nullopt);
   restart();
   apply(Tick{});

@@ -14,6 +14,7 @@ namespace perennial::model {
 namespace {
 
 constexpr Nanos second = nanos_per_second;
+constexpr Nanos day = 86'400 * second;
 
 template <typename T>
 bool contains(const std::vector<T>& values, const T& value) {
@@ -88,6 +89,7 @@ struct ModelEngine::Apply {
     ++n.commands_.of<SetSchedule>();
     const perennial::Schedule wanted = schedule_of(set, conn().used);
     if (!n.accepts_puts_) return say(Word::OutOfMemory);
+    n.pass_due(wanted.name);
     Schedule* const old = n.find_schedule(wanted.name);
     Schedule now = {.stored = {.schedule = wanted, .progress = {}}};
     ScheduleProgress& progress = now.stored.progress;
@@ -109,7 +111,9 @@ struct ModelEngine::Apply {
       if (at != nullptr) {
         progress.planned = at->time;
       } else {
-        n.plan(progress, now.stored.schedule->when, n.wall_);
+        Nanos after = n.wall_;
+        if (old != nullptr) after = n.new_times_begin(*old);
+        n.plan(progress, now.stored.schedule->when, after);
       }
     } else if ((was_paused && !progress.is_paused) || progress.state == ScheduleState::NoZone) {
       n.plan_anew(progress, *now.stored.schedule);
@@ -138,6 +142,7 @@ struct ModelEngine::Apply {
   void operator()(const PauseSchedule& command) const {
     ++n.commands_.of<PauseSchedule>();
     const bool is_paused = !command.paused.given;
+    n.pass_due(command.name);
     Schedule* const schedule = n.find_schedule(command.name);
     if (schedule == nullptr) return say(Word::NotFound);
     ScheduleProgress progress = schedule->stored.progress;
@@ -1522,11 +1527,35 @@ void ModelEngine::plan(ScheduleProgress& progress, const ScheduleWhen& when, Nan
 // The first time whose moment is still to come, and that was not there before.
 void ModelEngine::plan_anew(ScheduleProgress& progress, const perennial::Schedule& schedule) const {
   const Nanos offset = offset_of(schedule);
-  if (progress.state == ScheduleState::NoZone) {
-    return plan(progress, schedule.when, std::max(wall_ - offset, progress.last_planned));
+  if (progress.state == ScheduleState::Over) return;
+  if (progress.planned) {
+    if (std::holds_alternative<ScheduleAt>(schedule.when)) return;
+    const bool is_to_come = *progress.planned + offset > wall_;
+    if (is_to_come && *progress.planned <= wall_ + day) return;
   }
-  while (progress.planned && *progress.planned + offset <= wall_) {
-    plan(progress, schedule.when, *progress.planned);
+  plan(progress, schedule.when, std::max(wall_ - offset, passed_of(progress)));
+}
+
+Nanos ModelEngine::passed_of(const ScheduleProgress& progress) const {
+  return progress.last_planned <= wall_ + day ? progress.last_planned : 0;
+}
+
+// Behind which moment the first one is looked for, of a schedule that gets other times.
+Nanos ModelEngine::new_times_begin(const Schedule& old) const {
+  const ScheduleProgress& progress = old.stored.progress;
+  const std::optional<Nanos> due = due_of(old);
+  if (due && *due > wall_ && *progress.planned <= wall_) return *progress.planned - 1;
+  return std::max(wall_, passed_of(progress));
+}
+
+// What has come of a schedule, before a command changes it.
+void ModelEngine::pass_due(const std::string& name) {
+  for (;;) {
+    Schedule* const schedule = find_schedule(name);
+    if (schedule == nullptr || schedule->retry_at > 0) return;
+    const std::optional<Nanos> due = due_of(*schedule);
+    if (!due || *due > wall_) return;
+    pass(*schedule);
   }
 }
 
@@ -1599,7 +1628,6 @@ void ModelEngine::pass(Schedule& schedule) {
   ScheduleProgress after = schedule.stored.progress;
   Nanos planned = *after.planned;
   plan(after, set.when, planned);
-  if (after.state == ScheduleState::NoZone) return set_progress(schedule, after, 0);
   const auto has_come = [&] { return after.planned && *after.planned + offset <= wall_; };
   uint64_t passed = 0;
   uint32_t made_up = 0;

@@ -172,6 +172,9 @@ class ModelEngine {
   // Changes the next time to the first one behind this one.
   void plan(ScheduleProgress& progress, const ScheduleWhen& when, Nanos after) const;
   void plan_anew(ScheduleProgress& progress, const perennial::Schedule& schedule) const;
+  Nanos passed_of(const ScheduleProgress& progress) const;
+  Nanos new_times_begin(const Schedule& old) const;
+  void pass_due(const std::string& name);
   void set_progress(Schedule& schedule, const ScheduleProgress& progress, uint32_t made_up);
   // Returns what a put is answered. A word: it was refused.
   Reply fire(Schedule& schedule, Nanos planned, ScheduleProgress after, uint32_t made_up);
