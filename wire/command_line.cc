@@ -358,9 +358,13 @@ std::optional<NoteLine> parse_note_line(std::string_view args, ExtensionSet allo
 std::optional<ScheduleLine> parse_schedule_line(std::string_view args, ExtensionSet allowed) {
   ScheduleLine line{};
   SetSchedule& set = line.set;
-  if (!take(args, set.name) || !take_put(args, set, allowed)) return std::nullopt;
-  const bool is_good =
-      take_options(args, set, allowed) && set.options && are_consistent(*set.options);
+  // A name that is none does not hide where the body ends.
+  const std::string_view name = args.substr(0, args.find(' '));
+  args.remove_prefix(name.size());
+  if (!take_put(args, set, allowed)) return std::nullopt;
+  set.name = std::string(name);
+  const bool is_good = is_tube_name(name) && take_options(args, set, allowed) && set.options &&
+                       are_consistent(*set.options);
   line.tail = is_good ? LineTail::Nothing : LineTail::BadOptions;
   return line;
 }

@@ -62,8 +62,8 @@ struct ScheduleLine {
   LineTail tail;
 };
 
-// Parses the line of a set-schedule from what follows its prefix. Without a value if the name or a
-// number is bad, so that nobody can say where the body ends.
+// Parses the line of a set-schedule from what follows its prefix. Without a value if a number is
+// bad, so that nobody can say where the body ends.
 std::optional<ScheduleLine> parse_schedule_line(std::string_view args, ExtensionSet allowed);
 
 // Returns whether the line that begins with `head`, its first line_bytes_max bytes, may have

@@ -156,6 +156,17 @@ TEST(SetSchedule, TakesTheUsedTubeAndUtcWhereNoneIsNamed) {
   EXPECT_FALSE(schedule.put.options);
 }
 
+// So its body does not run as commands.
+TEST(SetSchedule, WithABadNameDropsItsBody) {
+  for (const std::string& name :
+       {std::string("a:b"), std::string("-a"), std::string("a\"b"), std::string(201, 'a'),
+        std::string("\xc3\xa4"), std::string("a,b"), std::string()}) {
+    const std::vector<std::string> read =
+        describe_all({"set-schedule " + name + " 1 2 3 6 every:60\r\nuse q\n\r\nquit\r\n"}, 100);
+    EXPECT_EQ(read, (std::vector<std::string>{"set-schedule bad", "quit"})) << name;
+  }
+}
+
 // Its body would otherwise run as commands.
 TEST(SetSchedule, IsUnknownWithoutTheExtension) {
   const std::vector<std::string> read = describe_all(
