@@ -87,6 +87,10 @@ Status read_range(const Field& field, std::string_view item, Set set) {
   int step = 1;
   if (slash != std::string_view::npos) {
     step = number_of(item.substr(slash + 1)).value_or(0);
+    const bool is_long = item.substr(slash + 1).find_first_not_of("0123456789") == item.npos;
+    if (step < 1 && is_long && item.size() > slash + 5) {
+      return wrong(field, item, "has no step of at most 9999");
+    }
     if (step < 1) return wrong(field, item, "has no step of at least 1");
   }
   int first = field.least;
@@ -191,6 +195,11 @@ Status CronParser::read_week_day(std::string_view item) {
 Status CronParser::read(std::string_view text) {
   std::vector<std::string> fields =
       absl::StrSplit(std::string(text), absl::ByAnyChar(" \t"), absl::SkipEmpty());
+  if (!fields.empty() && fields[0].find('=') != std::string::npos) {
+    return {StatusCode::InvalidArgument,
+            fmt::format("'{}' is no field: a time zone is said beside the expression",
+                        common::printable(fields[0]))};
+  }
   if (fields.size() == 5) fields.insert(fields.begin(), "0");
   if (fields.size() != 6) {
     return {StatusCode::InvalidArgument,
@@ -217,6 +226,12 @@ Result<Cron> Cron::parse(std::string_view text) {
   if (lower.starts_with('@')) {
     const auto* const found = std::find_if(std::begin(words), std::end(words),
                                            [&](const auto& word) { return word.first == lower; });
+    const size_t blank = lower.find_first_of(" \t");
+    if (found == std::end(words) && blank != std::string::npos) {
+      return Status(
+          StatusCode::InvalidArgument,
+          fmt::format("'{}': a word that begins with @ stands alone", common::printable(lower)));
+    }
     if (found == std::end(words)) {
       return Status(StatusCode::InvalidArgument,
                     fmt::format("'{}' is not known: @yearly, @monthly, @weekly, @daily, @hourly",
