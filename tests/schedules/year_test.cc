@@ -23,7 +23,7 @@
 #include <stdlib.h>
 
 #include "cmd/common/calendar/system_calendar.h"
-#include "cmd/perennial/schedules/apply/schedule_file.h"
+#include "cmd/perennial/schedules/file/schedule_file.h"
 #include "engine/engine.h"
 #include "tests/support/long_form.h"
 
@@ -178,7 +178,7 @@ TEST_P(YearOfACrontab, PutsAJobForEachPlannedTimeAndForNoOther) {
   ASSERT_TRUE(read.ok()) << read.status().message();
   Year year;
   std::map<std::string, std::string> expressions;
-  for (tool::WantedSchedule& wanted : *read) {
+  for (tool::WantedSchedule& wanted : read->schedules) {
     ScheduleOptions& options = *wanted.command.options;
     const std::string& expression = options.cron.expression;
     const std::string minute = fields_of(expression)[0];

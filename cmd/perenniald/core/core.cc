@@ -48,6 +48,13 @@ bool is_for_admins(const Command& command) {
       command);
 }
 
+// One that is gone is missed when its time has come.
+bool changes_schedule(const Command& command) {
+  return std::holds_alternative<SetSchedule>(command) ||
+         std::holds_alternative<DeleteSchedule>(command) ||
+         std::holds_alternative<PauseSchedule>(command);
+}
+
 void limit_to_held(Command& command) {
   if (auto* const deleted = std::get_if<Delete>(&command)) deleted->only_held = true;
   if (auto* const note = std::get_if<NoteJob>(&command)) note->only_held = true;
@@ -274,7 +281,8 @@ void Core::handle(BeanstalkSession& conn, wire::Step&& step, Nanos now) {
     note->user = user_of(conn.id);
   }
   // With users is_admitted() has told it. Without them somebody may still ask who it was.
-  if (gate_.users() == nullptr && is_for_admins(*step.command)) {
+  if (gate_.users() == nullptr &&
+      (is_for_admins(*step.command) || changes_schedule(*step.command))) {
     gate_.audit(audit_event(conn, *step.command));
   }
   if (serve_ended(conn, *step.command, now)) return;

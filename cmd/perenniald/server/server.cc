@@ -19,6 +19,7 @@ namespace perennial::perenniald {
 namespace {
 
 constexpr Nanos ended_told_interval = 60 * nanos_per_second;
+constexpr Nanos refused_schedules_told_interval = 60 * nanos_per_second;
 
 // As installed one address may have half of all, so that it leaves as many to the others.
 uint64_t per_address_max(const Config& config, const Descriptors& descriptors) {
@@ -242,6 +243,7 @@ void Server::on_second() {
   // A leader lets another node lead, which has the bodies.
   if (phase_ == Phase::Serving && !node_.has_successor()) bodies_.damage().poll(*store_);
   if (phase_ == Phase::Serving) tell_of_ended_jobs();
+  if (phase_ == Phase::Serving) tell_of_refused_schedules();
   if (acceptor_.has_role(ListenerRole::Http)) http_.on_second(turn_.has_value());
 }
 
@@ -254,6 +256,17 @@ void Server::tell_of_ended_jobs() {
        {"disk_free_bytes", fmt::format("{}", store_->disk_free_bytes())}});
   ended_told_ = removed;
   ended_told_at_ = now;
+}
+
+void Server::tell_of_refused_schedules() {
+  const uint64_t refused = core_.engine().view().schedule_counts().refused;
+  const Nanos now = clock_.now();
+  const bool is_news = (refused > 0) != told_refused_schedules_;
+  if (!is_news || now < later(refused_schedules_told_at_, refused_schedules_told_interval)) return;
+  told_refused_schedules_ = refused > 0;
+  refused_schedules_told_at_ = now;
+  if (refused == 0) return log(Level::Info, "schedules.accepted", {});
+  log(Level::Warning, "schedules.refused", {{"schedules", fmt::format("{}", refused)}});
 }
 
 size_t Server::serve(std::span<const ConnId> conns) {

@@ -133,6 +133,8 @@ class Server final : private ServerLoop::Owner,
   void on_body(const core::BodyRead& read, Result<Body> body);
   // Logs, once a minute at most, that ended jobs go before their time.
   void tell_of_ended_jobs();
+  // Says when there is a schedule whose put is refused, and when there is none any more.
+  void tell_of_refused_schedules();
 
   Config config_;  // After a reload it has the new settings of how a cluster's etcd is reached.
   TurnClock clock_;
@@ -160,6 +162,8 @@ class Server final : private ServerLoop::Owner,
   Nanos appended_at_ = 0;    // When the last batch was given to the log.
   uint64_t ended_told_ = 0;  // Of the ended jobs that went before their time.
   Nanos ended_told_at_ = 0;
+  bool told_refused_schedules_ = false;  // That there are some.
+  Nanos refused_schedules_told_at_ = 0;
   Connections connections_;
   Acceptor acceptor_;
   Bodies bodies_;

@@ -131,6 +131,9 @@ void Server::on_loaded() {
     log(Level::Info, "schedules",
         {{"loaded", text(found->schedule_bodies.size())}, {"tzdata", process_facts_.tzdata}});
   }
+  for (const auto& [zone, schedules] : found->unknown_zones) {
+    log(Level::Warning, "schedules.zone", {{"unknown", zone}, {"schedules", text(schedules)}});
+  }
   for (auto& [name, body] : found->schedule_bodies) {
     core_.restore_schedule_body(name, std::move(body));
   }

@@ -4,10 +4,12 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cmd/common/calendar/zone.h"
 #include "cmd/common/exit_codes.h"
 #include "cmd/perenniald/process/log.h"
 
@@ -192,6 +194,9 @@ Status Startup::load(store::Store& store, ClockCheck& check) {
   };
   sink.schedule = [&](const ScheduleStored& stored, std::string_view body) {
     found_.schedule_bodies.emplace_back(stored.schedule->name, Body(body));
+    const auto* const cron = std::get_if<ScheduleCron>(&stored.schedule->when);
+    if (cron != nullptr && !calendar::find_zone(cron->zone).ok())
+      ++found_.unknown_zones[cron->zone];
     return engine_.restore_schedule(stored);
   };
   sink.job = [&](const JobRow& row) {
