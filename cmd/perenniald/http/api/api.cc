@@ -42,7 +42,7 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, std::strin
       // Clients take "." and ".." for "here" and "above", encoded or not. No name of theirs begins
       // with a dash, so these are "-." and "-..".
       const bool is_of_tubes = wanted == "/{tube}" || wanted == "/{schedule}";
-      if (name && is_of_tubes && name->starts_with('-')) name->erase(0, 1);
+      if (name && is_of_tubes && (*name == "-." || *name == "-..")) name->erase(0, 1);
       if (!name || name->empty()) return std::nullopt;
       names.push_back(*std::move(name));
     } else if (wanted != given) {

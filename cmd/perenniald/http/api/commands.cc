@@ -144,8 +144,8 @@ RefusedAs refused_as(const wire::ClientReply& reply) {
     case Word::OutOfMemory:
       return {
           Status::ServiceUnavailable,
-          "There is no space for this: the disk is nearly full, or a limit of jobs, keys, tubes "
-          "or memory is reached."};
+          "There is no space for this: the disk is nearly full, or a limit of jobs, keys, tubes, "
+          "schedules or memory is reached."};
     case Word::JobTooBig:
       return {Status::ContentTooLarge, "The job is larger than job_bytes_max."};
     case Word::BadFormat:

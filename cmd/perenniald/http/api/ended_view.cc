@@ -48,6 +48,8 @@ constexpr std::array ended_members = {
     EndedMember{"put_by", "", "put-by", MemberKind::Known},
     EndedMember{"first_reserved_at", "", "first-reserved", MemberKind::Known},
     EndedMember{"ended_at", "", "ended-at", MemberKind::Known},
+    EndedMember{"schedule", "", "schedule", MemberKind::Known},
+    EndedMember{"planned", "", "planned", MemberKind::Known},
 };
 
 // None: it is no value of this kind.

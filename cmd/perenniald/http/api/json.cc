@@ -38,7 +38,9 @@ Json job_json(const JobStats& job) {
           {"restored", more.restored == 0 ? Json(nullptr) : Json(fmt::format("{}", more.restored))},
           {"put_at", time_json(more.put_at)},
           {"put_by", more.put_by.empty() ? Json(nullptr) : Json(more.put_by)},
-          {"first_reserved_at", time_json(more.first_reserved)}};
+          {"first_reserved_at", time_json(more.first_reserved)},
+          {"schedule", more.schedule.empty() ? Json(nullptr) : Json(more.schedule)},
+          {"planned", time_json(more.planned)}};
 }
 
 Json counts_json(const StateCounts& jobs) {

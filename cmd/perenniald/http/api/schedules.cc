@@ -46,7 +46,9 @@ class SchedulesPage final : public Answer {
       const Schedule& schedule = *seen->stored->schedule;
       asked_.after = schedule.name;
       if (!is_wanted(schedule.tube)) continue;
-      text_.add(schedule_row(*seen, engine));
+      Json row = schedule_row(*seen, engine);
+      row["may"] = may_json(caller_, schedule.tube);
+      text_.add(row);
       ++listed_;
     }
     return Step::Again;
