@@ -27,6 +27,8 @@ const screens = [
   ['connections', '/connections', '[aria-labelledby=leases] tr[data-row]'],
   ['leases', '/tubes/images', '[aria-labelledby=leases] tr[data-row]'],
   ['leased-job', '/jobs/9100', '.facts.list .name'],
+  ['schedules', '/schedules', 'tr[data-row] a'],
+  ['schedule', '/schedules/nightly', 'pre.body'],
   ['server', '/server', 'pre.body'],
   ['no-tube', '/tubes/none', '.banner'],
   ['no-screen', '/nothing', 'h1'],

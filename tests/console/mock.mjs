@@ -28,6 +28,7 @@ class Refusal extends Error {
   }
 }
 const not_found = (what) => new Refusal(404, 'not_found', `There is no such ${what}.`);
+export const no_schedule = 'There is no such schedule.';
 export const no_lease = 'There is no such lease. It has ended, or the tube of its job is not one that you manage.';
 export const lease_has_ended = 'The lease has ended, and nothing was changed: the job was finished or taken back, or its time was over, and another worker may have it.';
 const bad_request = (message) => new Refusal(400, 'bad_request', message);
@@ -72,6 +73,7 @@ export class Queue {
   connections = new Map();
   leases = new Map();  // By their ids, in the order of their reservations.
   operations = new Map();
+  schedules = new Map();  // By their names.
   totals = {puts: 0, deletes: 0, reserves: 0, timeouts: 0, damaged: 0, duplicates: 0, dead: 0, expired: 0};
   draining = false;
   store_state = 'ok';
@@ -88,6 +90,18 @@ export class Queue {
   started_at = seconds();
   jobs_per_step = 1000;  // Of an operation.
   step_ms = 40;
+
+  schedule(name, fields = {}) {
+    const {cron = '0 3 * * *', every_seconds = null, at = null} = fields;
+    const is_cron = every_seconds === null && at === null;
+    const schedule = {name, tube: 'default', every_seconds, anchor: every_seconds === null ? null : '2026-11-29T00:00:00.000Z', cron: is_cron ? cron : null,
+      zone: is_cron ? fields.zone ?? 'UTC' : null, at, state: 'active', paused: false, refused: false, planned: '2030-01-01T03:00:00.000Z', next: '2030-01-01T03:00:00.000Z',
+      last_planned: null, last_fired: null, last_job: null, last_job_state: null, fired: 0, skipped: 0, missed_times: 0, priority: 1024, delay_seconds: 0, ttr_seconds: 60,
+      tries: null, backoff: null, dead: null, expire_seconds: null, key: null, key_seconds: null, key_until: null, concurrency: null, missed: 'one', overlap: 'allow',
+      jitter_seconds: 0, body: '', ...fields, ...(is_cron ? {cron} : {})};
+    this.schedules.set(name, schedule);
+    return schedule;
+  }
 
   /** They outlive the tube. */
   settings_of(name) {
@@ -648,10 +662,10 @@ export class Mock {
     });
   }
 
-  // A tube named "." is "-." in a path, and ".." is "-..".
+  // A tube or a schedule named "." is "-." in a path, and ".." is "-..".
   #parts(path) {
     const parts = path.split('/').slice(1).map(decodeURIComponent);
-    return parts[0] === 'tubes' && parts[1] ? [parts[0], parts[1].replace(/^-(?=.)/, ''), ...parts.slice(2)] : parts;
+    return (parts[0] === 'tubes' || parts[0] === 'schedules') && parts[1] ? [parts[0], parts[1].replace(/^-(?=.)/, ''), ...parts.slice(2)] : parts;
   }
 
   #route(method, parts, query, body, user) {
@@ -704,6 +718,7 @@ export class Mock {
     if (is('GET', 'jobs')) return {value: this.#jobs(query, null, user)};
     if (is('GET', 'jobs', null)) return {value: queue.view_job(job(), user)};
     if (is('GET', 'connections')) return {value: this.#connections(query)};
+    if (first === 'schedules' || first === 'schedule-times') return this.#schedules(is, second, query, body, user);
     if (is('GET', 'leases')) return {value: this.#leases(query, user)};
     if (is('DELETE', 'leases', null)) {
       const lease = queue.leases.get(second);
@@ -850,6 +865,49 @@ export class Mock {
     return {connections, next: all.length > limit ? connections.at(-1).id : null};
   }
 
+  #schedules(is, name, query, body, user) {
+    const all = this.queue.schedules;
+    const view = ({body: text, ...schedule}) => ({...schedule, last_job_state: this.queue.jobs.get(Number(schedule.last_job))?.state ?? null});
+    const row = (schedule) => {
+      const {priority, delay_seconds, ttr_seconds, tries, backoff, dead, expire_seconds, key, key_seconds, key_until, concurrency, missed, overlap, jitter_seconds, ...rest} = view(schedule);
+      return {...rest, may: may_on(user, rest.tube)};
+    };
+    if (is('GET', 'schedules')) {
+      const limit = Number(query.get('limit') ?? 100);
+      const tube = query.get('tube');
+      const left = [...all.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+        .filter((each) => each.name > (query.get('after') ?? '') && (!tube || each.tube === tube) && may_on(user, each.tube).inspect);
+      return {value: {next: left.length > limit ? left[limit - 1].name : null, schedules: left.slice(0, limit).map(row)}};
+    }
+    if (is('GET', 'schedule-times')) return {value: {times: schedule_times(query)}};
+    const manage = (tube) => {
+      if (!may_on(user, tube).manage) throw new Refusal(403, 'forbidden', forbidden_text('manage', tube));
+    };
+    if (is('PUT', 'schedules', null)) {
+      manage(body.tube);
+      if (/[^A-Za-z0-9\-+/;.$_()]/.test(name)) throw bad_request('This is no name for a schedule.');
+      const {name: _, ...set} = this.queue.schedule(name, body);
+      return {value: row({name, ...set})};
+    }
+    const schedule = all.get(name);
+    if (!schedule || !(may_on(user, schedule.tube).inspect || may_on(user, schedule.tube).manage)) throw new Refusal(404, 'not_found', no_schedule);
+    if (is('GET', 'schedules', null)) return {value: {...view(schedule), bytes: Buffer.byteLength(schedule.body), may: may_on(user, schedule.tube), body: schedule.body}};
+    manage(schedule.tube);
+    if (is('DELETE', 'schedules', null)) return all.delete(name), {value: {deleted: true}};
+    if (is('POST', 'schedules', null, 'pause')) {
+      schedule.paused = body.paused;
+      schedule.state = body.paused ? 'paused' : 'active';
+      return {value: {paused: body.paused}};
+    }
+    if (is('POST', 'schedules', null, 'run')) {
+      if (schedule.overlap === 'skip' && this.queue.jobs.has(Number(schedule.last_job))) return {value: {id: schedule.last_job, duplicate: true}};
+      schedule.last_job = String(this.queue.put(schedule.tube, schedule.body).id);
+      ++schedule.fired;
+      return {value: {id: schedule.last_job, duplicate: false}};
+    }
+    throw not_found('path');
+  }
+
   #leases(query, user) {
     const tube = query.get('tube');
     if (tube && !may_on(user, tube).manage) throw new Refusal(403, 'forbidden', forbidden_text('manage', tube));
@@ -882,6 +940,17 @@ export class Mock {
     if (tube !== undefined) this.queue.place(job, {tube});
     return {value: {changed: true}};
   }
+}
+
+/** Not those of a calendar: one each hour of a day in 2030, in a zone that is an hour ahead. */
+function schedule_times(query) {
+  const cron = query.get('cron');
+  if (cron !== null && cron.trim().split(/\s+/).length !== 5) throw bad_request('cron: there are not 5 fields.');
+  if (query.get('zone') === 'Europe/Bonn') throw bad_request("The server has no time zone 'Europe/Bonn'.");
+  if (cron === null && !(Number(query.get('every_seconds')) > 0) && !query.get('at')) throw bad_request('every_seconds must be a number.');
+  const hour = (index) => String(index).padStart(2, '0');
+  return Array.from({length: query.get('at') ? 1 : Number(query.get('count'))}, (_, index) =>
+    ({at: `2030-01-01T${hour(index)}:00:00.000Z`, local: `2030-01-01T${hour(index + 1)}:00:00.000+01:00`}));
 }
 
 /** Whether a body is JSON with this scalar there. Of paths only those of names. */
@@ -926,6 +995,13 @@ export function fill(queue, {tubes = 300, buried = 250, ready = 40} = {}) {
   ['worker', 'worker', 'resizer', null].forEach((user, index) => queue.lease(queue.put(index < 2 ? 'mail' : 'images', '{"from":"fetch"}', {tries: 4, attempts: index, age_seconds: 200}),
     {user, address: index === 3 ? '[2001:db8::25:9]:51833' : `10.0.1.${7 + index}:51820`, ago_seconds: 12 + index * 20, left_seconds: 48 - index * 9}));
   queue.gone = ['imports/2024', 'one-off'];
+  const mailed = queue.put('mail', 'the bills');
+  queue.schedule('nightly', {tube: 'mail', cron: '0 3 * * mon-fri', zone: 'Europe/Berlin', body: 'the bills', fired: 12, last_job: String(mailed.id), last_planned: '2026-11-27T02:00:00.000Z',
+    last_fired: '2026-11-27T02:00:00.012Z', jitter_seconds: 900, tries: 3, overlap: 'skip'});
+  queue.schedule('ping', {tube: 'webhooks', every_seconds: 90, body: 'ping', refused: true, fired: 1234567, missed_times: 41, last_job: '999999'});
+  queue.schedule('moved', {tube: 'reports.daily', zone: 'Asia/Rangoon', state: 'no-zone', planned: null, next: null, body: 'x'});
+  queue.schedule('launch', {tube: 'mail', at: '2026-11-01T09:00:00.000Z', state: 'over', planned: null, next: null, fired: 1, last_job: '3', body: 'x'});
+  queue.schedule('reports', {tube: 'reports.daily', state: 'paused', paused: true, skipped: 3, body: 'x'});
   queue.tube('images').paused_until = seconds() + 250;
   Object.assign(queue.tube('mail'), {using: 2, watching: 5, waiting: 0});
   Object.assign(queue.tube('webhooks'), {using: 1, watching: 12, waiting: 9});

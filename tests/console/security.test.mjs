@@ -194,7 +194,7 @@ const files = () => readdirSync(assets).map((name) => ({name, text: readFileSync
 /** The files that a file loads before it runs. */
 const needed = ({text}) => [...text.matchAll(/(?:^|[;}])(?:import|export)(?:[^"'();]*from)?"\.\/([^"]+)"/g)].map(([, name]) => name);
 
-test('The first load is at most 32 KB, a file of later screens at most 18 KB, and all is at most 88 KB', {skip: !assets && 'needs CONSOLE_ASSETS'}, (t) => {
+test('The first load is at most 32 KB, a file of later screens at most 18 KB, and all is at most 96 KB', {skip: !assets && 'needs CONSOLE_ASSETS'}, (t) => {
   const all = files();
   const page = all.find(({name}) => name === 'index.html');
   const first = all.filter(({name}) => name === 'index.html' || page.text.includes(name));
@@ -202,7 +202,7 @@ test('The first load is at most 32 KB, a file of later screens at most 18 KB, an
   t.diagnostic(`first load ${sum(first)} bytes, all ${sum(all)} bytes`);
   assert.equal(first.length, 5);
   assert.ok(sum(first) <= 32 * 1000, `${sum(first)} bytes`);
-  assert.ok(sum(all) <= 88 * 1000, `${sum(all)} bytes`);
+  assert.ok(sum(all) <= 96 * 1000, `${sum(all)} bytes`);
   // The page names all that the first file needs, so that nothing of it is found out late.
   const [app] = first.filter(({name}) => name.startsWith('app-'));
   const shared = needed(app);

@@ -22,9 +22,9 @@ import {WayBackBar} from './way_back.js';
 
 /** @typedef {import('./types.js').Session} Session @typedef {import('./router.js').Route} Route */
 
-const all_places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['ended', 'Ended'], ['search', 'Search'], ['connections', 'Connections'], ['server', 'Server']];
+const all_places = [['', 'Overview'], ['tubes', 'Tubes'], ['jobs', 'Jobs'], ['ended', 'Ended'], ['search', 'Search'], ['schedules', 'Schedules'], ['connections', 'Connections'], ['server', 'Server']];
 /** What a user needs for a screen. Those that are not named are there for everybody. @type {Record<string, keyof import('./types.js').May>} */
-const needed = {jobs: 'inspect', ended: 'inspect', search: 'inspect', connections: 'admin', server: 'monitor'};
+const needed = {jobs: 'inspect', ended: 'inspect', search: 'inspect', schedules: 'inspect', connections: 'admin', server: 'monitor'};
 const session_again_seconds = 2;
 
 /**
@@ -136,7 +136,7 @@ const Frame = ({place, places = all_places, tools, children}) => html`
   ${children ?? html`<main id="main"></main>`}`;
 
 const later_files = /** @type {Record<string, import('./later.js').LaterFile>} */ ({
-  jobs: 'jobs', ended: 'ended', search: 'jobs', connections: 'server', server: 'server',
+  jobs: 'jobs', ended: 'ended', search: 'jobs', schedules: 'schedules', connections: 'server', server: 'server',
 });
 /** Where the screen of an address is, if it is not part of the first load. @param {string[]} parts */
 const file_of = ([place, name]) => (name !== undefined && (place === 'tubes' || place === 'ended') ? 'jobs' : later_files[place]);
@@ -153,6 +153,8 @@ function Screen({route, session, later}) {
   if (place === 'ended' && name === undefined) return html`<${later.AllEnded} route=${route} />`;
   if (place === 'ended' && !state) return html`<${later.EndedScreen} id=${name} />`;
   if (place === 'search' && !name) return html`<${later.SearchScreen} route=${route} />`;
+  if (place === 'schedules' && name === undefined) return html`<${later.Schedules} route=${route} />`;
+  if (place === 'schedules' && !state) return html`<${later.ScheduleScreen} name=${name} />`;
   if (place === 'connections' && !name) return html`<${later.Connections} route=${route} may=${session.may} />`;
   if (place === 'server' && !name) return html`<${later.ServerScreen} may=${session.may} />`;
   return html`<${NoScreen} />`;

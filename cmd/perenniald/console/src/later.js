@@ -9,6 +9,7 @@ const files = {
   ended: () => import('./screens/of_ended.js'),
   jobs: () => import('./screens/of_jobs.js'),
   leases: () => import('./screens/of_leases.js'),
+  schedules: () => import('./screens/of_schedules.js'),
   server: () => import('./screens/of_server.js'),
   times: () => import('./screens/of_times.js'),
 };

@@ -8,12 +8,15 @@ import {useEffect, useState} from 'preact/hooks';
 const listeners = new Set();
 const notify = () => listeners.forEach((listener) => listener());
 
+/** Whether names that clients have chosen follow. @param {string} place */
+const has_names = (place) => place === 'tubes' || place === 'schedules';
+
 /** @returns {Route} */
 function current() {
   let parts;
   try {
     parts = location.pathname.split('/').filter(Boolean).map(decodeURIComponent);
-    if (parts[0] === 'tubes' && parts[1]?.length > 1) parts[1] = parts[1].replace(/^-/, '');
+    if (has_names(parts[0]) && parts[1]?.length > 1) parts[1] = parts[1].replace(/^-/, '');
   } catch {
     parts = ['?'];  // No screen has this name.
   }
@@ -54,6 +57,12 @@ export const job_states = ['ready', 'reserved', 'delayed', 'buried'];
 
 /** @param {string} name @param {string} [state] */
 export const tube_href = (name, state = '') => `/tubes/${tube_part(name)}${state && '/' + state}`;
+
+/** As of a tube. */
+export const schedule_part = tube_part;
+
+/** @param {string} name */
+export const schedule_href = (name) => `/schedules/${schedule_part(name)}`;
 
 /** @param {string} id */
 export const connection_href = (id) => `/connections?id=${encodeURIComponent(id)}`;

@@ -222,6 +222,42 @@
  * @property {boolean} waiting
  * @property {number} output_bytes
  *
+ * @typedef {object} Schedule Times are RFC 3339, in UTC.
+ * @property {string} name
+ * @property {string} tube
+ * @property {number|null} every_seconds
+ * @property {string|null} anchor
+ * @property {string|null} cron
+ * @property {string|null} zone
+ * @property {string|null} at
+ * @property {'active'|'paused'|'over'|'no-zone'} state
+ * @property {boolean} paused
+ * @property {boolean} refused
+ * @property {string|null} planned
+ * @property {string|null} next With the jitter.
+ * @property {string|null} last_planned
+ * @property {string|null} last_fired
+ * @property {string|null} last_job
+ * @property {JobState|null} last_job_state
+ * @property {number} fired
+ * @property {number} skipped
+ * @property {number} missed_times
+ * @property {number} [priority] This and the following are not in lists.
+ * @property {number} [delay_seconds]
+ * @property {number} [ttr_seconds]
+ * @property {number|null} [tries]
+ * @property {string|null} [backoff]
+ * @property {string|null} [dead]
+ * @property {number|null} [expire_seconds]
+ * @property {string|null} [key]
+ * @property {string|null} [concurrency]
+ * @property {string} [missed]
+ * @property {string} [overlap]
+ * @property {number} [jitter_seconds]
+ * @property {number} [bytes]
+ * @property {string} [body] Where it is text.
+ * @property {TubeMay} may
+ *
  * @typedef {object} Operation
  * @property {string} id
  * @property {'delete'|'kick'|'move'|'restore'} action

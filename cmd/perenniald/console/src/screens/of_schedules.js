@@ -1,0 +1,6 @@
+// Jobs at a time, again and again.
+
+import '../shared.js';
+
+export {ScheduleScreen} from './schedule.js';
+export {Schedules} from './schedules.js';
