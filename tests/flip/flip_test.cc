@@ -117,6 +117,20 @@ std::vector<BlockPlace> block_places(const std::string& path, Family family) {
   return end.reports<BlockPlace>();
 }
 
+// Flips a byte of a copy at that place, and judges a start on it. `what` says which byte it was.
+Judgement judge_flip(const Specimen& specimen, const BlockPlace& place, const TempDir& dir,
+                     std::mt19937_64& random, std::string& what) {
+  const std::string file = std::string("db/") + place.table.data();
+  const size_t offset = place.offset + random() % place.bytes;
+  what = file + " byte " + std::to_string(offset);
+  const std::string copy = dir.path() + "/copy";
+  copy_specimen(specimen, copy);
+  std::string content = read_file(copy + "/" + file);
+  content[offset] = static_cast<char>(content[offset] ^ (1U << random() % 8));
+  replace_file(copy + "/" + file, content);
+  return judge(specimen, copy);
+}
+
 // P11: the start contains the damage. judge() says whether exactly the ended jobs in the block are
 // lost, and whether a reader finds the others and says that these are missing.
 TEST(Flip, OfAByteOfEndedJobsCostsTheEndedJobsInItsBlock) {
@@ -131,23 +145,33 @@ TEST(Flip, OfAByteOfEndedJobsCostsTheEndedJobsInItsBlock) {
     const std::vector<BlockPlace> places = block_places(specimen.path, family);
     ASSERT_FALSE(places.empty());
     for (uint64_t n = 0; n < std::max<uint64_t>(positions() / 10, 1); ++n) {
-      const BlockPlace& place = places[n % places.size()];
-      const std::string file = std::string("db/") + place.table.data();
-      const size_t offset = place.offset + random() % place.bytes;
-      const std::string copy = dir.path() + "/copy";
-      copy_specimen(specimen, copy);
-      std::string content = read_file(copy + "/" + file);
-      content[offset] = static_cast<char>(content[offset] ^ (1U << random() % 8));
-      replace_file(copy + "/" + file, content);
-      const Judgement found = judge(specimen, copy);
+      std::string what;
+      const Judgement found = judge_flip(specimen, places[n % places.size()], dir, random, what);
       tally.add(std::string(name_of(family)), found.verdict);
       lost += found.verdict == Verdict::EndedDamaged ? 1 : 0;
       ASSERT_TRUE(found.verdict == Verdict::Whole || found.verdict == Verdict::EndedDamaged)
-          << name_of(found.verdict) << ": " << file << " byte " << offset << ": " << found.message;
+          << name_of(found.verdict) << ": " << what << ": " << found.message;
     }
   }
   tally.print("ended jobs flipped after a clean stop");
   EXPECT_GT(lost, 0);
+}
+
+// A schedule that is gone would put no jobs, and nobody would see it, so the start is refused.
+TEST(Flip, OfAByteOfSchedulesIsRefused) {
+  std::mt19937_64 random(support::seed());
+  const TempDir dir;
+  const Specimen specimen =
+      make_specimen(dir.data_dir(), {.name = "", .stop = Stop::Clean}, random());
+  ASSERT_FALSE(specimen.model.image().schedules.empty());
+  const std::vector<BlockPlace> places = block_places(specimen.path, Family::Schedules);
+  ASSERT_FALSE(places.empty());
+  for (uint64_t n = 0; n < std::max<uint64_t>(positions() / 20, 1); ++n) {
+    std::string what;
+    const Judgement found = judge_flip(specimen, places[n % places.size()], dir, random, what);
+    ASSERT_EQ(found.verdict, Verdict::Refused)
+        << name_of(found.verdict) << ": " << what << ": " << found.message;
+  }
 }
 
 // Flips bytes of the last edits. A start may ignore such edits only if the log proves that nothing

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,7 +29,8 @@ class Disk {
   };
   struct Found {
     store::Opening opening;
-    engine::Image image;  // Without id_limit.
+    engine::Image image;                                      // Without id_limit.
+    std::map<std::string, std::string> schedule_bodies = {};  // By name.
   };
 
   virtual ~Disk() = default;

@@ -23,7 +23,8 @@ struct Figures {
   uint64_t losses_refused = 0;
   uint64_t answers = 0;
   uint64_t batches = 0;
-  uint64_t given_up = 0;  // Jobs that the checker stopped following.
+  uint64_t jobs_found = 0;  // By starts.
+  uint64_t given_up = 0;    // Jobs that the checker stopped following.
 
   void print(const char* name) const;
 };

@@ -76,6 +76,12 @@ std::string text_of(const engine::Image& image) {
   for (const auto& [tube, settings] : image.settings) {
     fmt::format_to(out, "settings {} {}\n", tube, hex(store::encode({tube, settings})));
   }
+  for (const auto& [name, stored] : image.schedules) {
+    fmt::format_to(
+        out, "schedule {} {} {}\n", name,
+        hex(store::encode(*stored.schedule, std::string(stored.schedule->put.body_bytes, ' '))),
+        hex(store::view(store::encode(stored.progress))));
+  }
   for (const auto& [tube, span] : image.ended)
     fmt::format_to(out, "ended {} from {} below {}\n", tube, span.first, span.next);
   return text;

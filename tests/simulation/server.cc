@@ -5,15 +5,13 @@
 #include <vector>
 
 #include "engine/types/check.h"
+#include "tests/support/fake_calendar.h"
 
 namespace perennial::simulation {
 namespace {
 
-core::Options with_facts(core::Options options) {
-  options.process_facts = [] { return ProcessFacts{}; };
-  options.store_facts = [] { return StoreFacts{}; };
-  return options;
-}
+// No client that the history knows.
+constexpr ConnId whispering_conn = ~ConnId{0};
 
 // As a start gives it what was found.
 Status give(const engine::Image& image, Nanos now, engine::Engine& engine) {
@@ -29,12 +27,21 @@ Status give(const engine::Image& image, Nanos now, engine::Engine& engine) {
     take(engine.restore_settings({tube, settings}));
   }
   for (const auto& [tube, span] : image.ended) take(engine.restore_ended(tube, span));
+  for (const auto& [name, stored] : image.schedules) take(engine.restore_schedule(stored));
   for (const auto& [id, row] : image.jobs) take(engine.restore_job(row, now));
   for (const auto& [name, key] : image.keys) take(engine.restore_key(key, now));
   return status;
 }
 
 }  // namespace
+
+core::Options Server::with_facts(core::Options options) const {
+  options.process_facts = [] { return ProcessFacts{}; };
+  options.store_facts = [] { return StoreFacts{}; };
+  options.wall = [this] { return now_ + wall_ahead_; };
+  options.engine.calendar = std::make_shared<support::FakeCalendar>(true, 0);
+  return options;
+}
 
 Server::Server(core::Options options, Disk& disk, History& history, Nanos now)
     : disk_(disk),
@@ -71,6 +78,9 @@ Status Server::restore(const Disk::Found& found) {
     return done;
   }
   CHECK(give(found.image, now_, core_->engine()).ok());
+  for (const auto& [name, body] : found.schedule_bodies) {
+    core_->restore_schedule_body(name, Body(body));
+  }
   image_ = found.image;
   reply_index_ = durable_ = answers_durable_ = found.opening.last_index;
   core_->resume(found.opening.epoch, found.opening.last_index, found.opening.next_id, now_);
@@ -97,6 +107,13 @@ void Server::close(ConnId conn) {
   CHECK(open_.erase(conn) == 1);
   history_.add({.kind = Event::Kind::Closed, .conn = conn, .now = now_});
   core_->session(conn)->on_close(now_);
+  pump();
+}
+
+void Server::whisper(std::string_view bytes) {
+  if (!whispers_) core_->open(whispering_conn, now_);
+  whispers_ = true;
+  core_->session(whispering_conn)->on_bytes(bytes, now_);
   pump();
 }
 

@@ -32,6 +32,8 @@ class Server {
   void open(ConnId conn, bool has_leases = false);
   void send(ConnId conn, std::string_view bytes);
   void close(ConnId conn);
+  // Sends a command that the history does not see, nor its answer.
+  void whisper(std::string_view bytes);
   void advance(Nanos by);
   // Hands a batch over, if one is due and the disk is idle.
   void begin_commit();
@@ -46,6 +48,10 @@ class Server {
 
   Nanos now() const { return now_; }
   uint64_t batches() const { return batches_; }
+  // After the last batch that was handed over, or as it was found.
+  const engine::Image& image() const { return image_; }
+  // By how much the wall clock, by which schedules go, is ahead of now().
+  void set_wall_ahead(Nanos ahead) { wall_ahead_ = ahead; }
   // A planted bug: clients that stand for leases reach every job.
   void ignore_leases() { ignores_leases_ = true; }
   void set_deliver(Deliver deliver) { deliver_ = std::move(deliver); }
@@ -54,6 +60,7 @@ class Server {
   const Status& failure() const { return failure_; }
 
  private:
+  core::Options with_facts(core::Options options) const;
   Status restore(const Disk::Found& found);
   void fold(const store::Batch& batch);
   void take(Disk::Done done);
@@ -68,8 +75,10 @@ class Server {
   Deliver deliver_;
   std::unique_ptr<core::Core> core_;
   Nanos now_;
+  Nanos wall_ahead_ = 0;
   engine::Image image_;  // After the last batch that was handed over.
   std::set<ConnId> open_;
+  bool whispers_ = false;
   // Reads of ended jobs that core has asked for and that have not come back.
   struct LateRead {
     core::EndedRead read;

@@ -33,8 +33,9 @@ Result<Disk::Found> StoreDisk::open() {
     image.ended[tube] = span;
     return Status();
   };
-  sink.schedule = [&image](const ScheduleStored& stored, std::string_view /*body*/) {
-    image.schedules[stored.schedule->name] = stored;
+  sink.schedule = [&found](const ScheduleStored& stored, std::string_view body) {
+    found.image.schedules[stored.schedule->name] = stored;
+    found.schedule_bodies[stored.schedule->name] = std::string(body);
     return Status();
   };
   sink.job = [&image](const JobRow& row) {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/simulation/log_loss.h"
+#include "tests/simulation/schedules.h"
 #include "tests/simulation/store_disk.h"
 #include "tests/store/child.h"
 #include "tests/store/temp_dir.h"
@@ -105,6 +106,14 @@ void prepare(FaultFs& fs, const End& end, Board& board) {
   }
 }
 
+// How many jobs there are in a text of text_of().
+uint64_t jobs_in(std::string_view image) {
+  uint64_t jobs = image.starts_with("job ") ? 1 : 0;
+  for (size_t at = image.find("\njob "); at != image.npos; at = image.find("\njob ", at + 1))
+    ++jobs;
+  return jobs;
+}
+
 // A data directory and the state around it that outlives a process.
 class Machine {
  public:
@@ -135,6 +144,7 @@ class Machine {
           event.kind == Event::Kind::Opened || event.kind == Event::Kind::OpenedForLeases;
       if (is_opened) conn_ = event.conn;
       if (event.kind == Event::Kind::Batch) ++figures.batches;
+      if (event.kind == Event::Kind::Found) figures.jobs_found += jobs_in(event.bytes);
       opened = opened || event.kind == Event::Kind::Found;
       history_.add(event);
     }
@@ -188,9 +198,16 @@ class Machine {
     if (const Status started = server.start(); !started.ok()) {
       fail(pipe, *fs, started.message());
     }
-    Clients clients(random());
-    simulation::drive(server, history_, clients, random, 30 + static_cast<int>(random() % 150),
-                      conn_);
+    const int steps = 30 + static_cast<int>(random() % 150);
+    if (plan_.has_schedules) {
+      if (const std::string wrong = wrong_with_schedules(server.image()); !wrong.empty()) {
+        history_.add({.kind = Event::Kind::Problem, .now = now_, .bytes = wrong});
+      }
+      drive_schedules(server, history_, random, steps);
+    } else {
+      Clients clients(random());
+      simulation::drive(server, history_, clients, random, steps, conn_);
+    }
     if (!server.failure().ok()) fail(pipe, *fs, server.failure().message());
     if (!history_.problem().empty()) ::_exit(0);
     finish(server, *fs, end, random, pipe);

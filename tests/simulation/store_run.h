@@ -16,7 +16,8 @@ namespace perennial::simulation {
 struct StoreRun {
   uint64_t seed = 0;
   store::Durability durability = store::Durability::Commit;
-  bool disk_lies = false;  // Syncs of the log do nothing.
+  bool disk_lies = false;      // Syncs of the log do nothing.
+  bool has_schedules = false;  // Instead of clients: schedules.h.
 };
 std::string run(const StoreRun& plan, Figures& figures);
 

@@ -20,7 +20,7 @@ class StoreSimulation : public testing::TestWithParam<ModeCase> {};
 
 TEST_P(StoreSimulation, P1ToP4HoldWhateverFails) {
   Figures figures;
-  Budget budget(settings().store_seconds, 3);
+  Budget budget(settings().store_seconds, 4);
   for (uint64_t seed = support::seed(); budget.next(); ++seed) {
     const std::string problem =
         run(StoreRun{.seed = seed, .durability = GetParam().durability}, figures);
@@ -35,6 +35,18 @@ INSTANTIATE_TEST_SUITE_P(Simulation, StoreSimulation,
                                          ModeCase{"Interval", Durability::Interval},
                                          ModeCase{"Never", Durability::Never}),
                          [](const auto& one) { return one.param.name; });
+
+// What schedules put is there once for each planned time, whatever fails between two starts.
+TEST(StoreSimulationOfSchedules, EachPlannedTimeIsAccountedForOnce) {
+  Figures figures;
+  Budget budget(settings().store_seconds, 4);
+  for (uint64_t seed = support::seed(); budget.next(); ++seed) {
+    const std::string problem = run(StoreRun{.seed = seed, .has_schedules = true}, figures);
+    ASSERT_EQ(problem, "") << "run it again with --runs 1 --seed " << seed;
+  }
+  figures.print("Schedules");
+  EXPECT_GT(figures.jobs_found, 0U);
+}
 
 // The disk reports syncs that it has not done, so answers leave before they are durable.
 TEST(PlantedBugInStore, AnswersBeforeSyncIsFound) {
