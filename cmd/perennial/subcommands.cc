@@ -71,6 +71,7 @@ std::vector<Subcommand> all_commands() {
       schedule_show_command(),
       schedule_set_command(),
       schedule_apply_command(),
+      schedule_export_command(),
       schedule_delete_command(),
       schedule_pause_command(),
       schedule_run_command(),

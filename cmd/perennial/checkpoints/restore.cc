@@ -9,6 +9,7 @@
 
 #include "cmd/common/shell_word.h"
 #include "cmd/common/tool/progress.h"
+#include "cmd/perennial/arguments/copied_schedules.h"
 #include "cmd/perennial/checkpoints/commands.h"
 #include "cmd/perennial/output/readable.h"
 #include "store/format/skipped_ids.h"
@@ -66,10 +67,7 @@ void print_table(const RestoreOptions& options, const store::Restored& restored)
         "checkpoint, restore again with --id-gap.\n");
   }
   if (restored.schedules_paused > 0) {
-    fmt::print(
-        "\n{} schedules are paused, so that they put no jobs beside those of the original: end it\n"
-        "with pause-schedule NAME paused:no for each, or restore again with --schedules=active.\n",
-        restored.schedules_paused);
+    fmt::print("\n{}", schedules_paused_text(restored.schedules_paused, "restore"));
   }
   if (restored.is_of_cluster) {
     return fmt::print(
@@ -94,10 +92,7 @@ void print_table(const RestoreOptions& options, const store::Restored& restored)
 Status restore(const RestoreOptions& options) {
   if (options.exact && options.id_gap)
     return {StatusCode::InvalidArgument, "--exact and --id-gap exclude each other"};
-  if (options.schedules != "paused" && options.schedules != "active") {
-    return {StatusCode::InvalidArgument,
-            "--schedules is paused or active, and not " + options.schedules};
-  }
+  if (Status checked = check_copied_schedules(options.schedules); !checked.ok()) return checked;
   const Result<CheckpointManifest> known = store::read_checkpoint(options.from);
   if (!known.ok()) return known.status();
   store::Restore how = {.from = options.from, .to = options.to, .copy = options.copy};
@@ -161,12 +156,7 @@ Subcommand restore_command() {
                  .target = &options->id_gap,
                  .lowest = 1,
                  .highest = store::skipped_ids},
-                {"--schedules",
-                 "HOW",
-                 "What schedules are in the new directory",
-                 &options->schedules,
-                 false,
-                 {"paused", "active"}},
+                copied_schedules_flag(options->schedules),
                 {"--copy", "", "Copy all files, where tables could be hard links", &options->copy},
                 {"--json", "", "Report as JSON", &options->json}},
       .run = [options] { return restore(*options); },

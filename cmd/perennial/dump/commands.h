@@ -49,6 +49,7 @@ struct LoadOptions {
   std::string data_dir = {};  // Must not exist, or be an empty directory.
   std::string from = "-";     // A dump; "-" is standard input.
   bool skip_damaged = false;
+  std::string schedules = "paused";  // Or "active": as they were when they were dumped.
   bool json = false;
 };
 

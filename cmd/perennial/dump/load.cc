@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/common/tool/progress.h"
+#include "cmd/perennial/arguments/copied_schedules.h"
 #include "cmd/perennial/dump/commands.h"
 #include "cmd/perennial/dump/dump_lines.h"
 #include "cmd/perennial/dump/dump_parser.h"
@@ -44,6 +45,7 @@ class Loader {
   uint64_t keys() const { return keys_loaded_; }
   uint64_t notes() const { return notes_loaded_; }
   uint64_t schedules() const { return schedules_; }
+  uint64_t schedules_paused() const { return schedules_paused_; }
 
  private:
   Status read_header();
@@ -80,6 +82,7 @@ class Loader {
   uint64_t notes_read_ = 0;
   uint64_t notes_loaded_ = 0;
   uint64_t schedules_ = 0;
+  uint64_t schedules_paused_ = 0;  // By this load.
   std::string last_schedule_;
   uint64_t bytes_read_ = 0;
   uint64_t body_bytes_ = 0;
@@ -194,9 +197,9 @@ Status Loader::add(const DumpJob& job) {
 }
 
 Status Loader::read_schedule(std::string_view line) {
-  const Result<DumpSchedule> schedule = parse_schedule(line);
+  Result<DumpSchedule> schedule = parse_schedule(line);
   if (!schedule.ok()) return at_line(schedule.status());
-  const ScheduleStored& stored = schedule->stored;
+  ScheduleStored& stored = schedule->stored;
   if (read_ > 0 || keys_read_ > 0) return refuse("a schedule comes after the jobs");
   if (stored.schedule->name <= last_schedule_) {
     return refuse("schedules are not sorted, or one is there twice");
@@ -207,6 +210,10 @@ Status Loader::read_schedule(std::string_view line) {
                               stored.progress.last_job, header_.next_id));
   }
   ++schedules_;
+  if (options_.schedules == "paused" && !stored.progress.is_paused) {
+    stored.progress.is_paused = true;
+    ++schedules_paused_;
+  }
   return builder_->add_schedule(stored, schedule->body);
 }
 
@@ -314,6 +321,7 @@ void report(Output& out, const Loader& loader, bool as_json) {
                                            {"keys", loader.keys()},
                                            {"notes", loader.notes()},
                                            {"schedules", loader.schedules()},
+                                           {"schedules_paused", loader.schedules_paused()},
                                            {"body_bytes", loader.body_bytes()},
                                            {"next_id", header.next_id},
                                            {"commit", header.commit.index}};
@@ -329,11 +337,15 @@ void report(Output& out, const Loader& loader, bool as_json) {
                   header.tubes.size(), header.pauses.size(), header.settings.size(), loader.keys(),
                   loader.notes(), loader.schedules(), loader.body_bytes(), header.next_id,
                   header.commit.index));
+  if (loader.schedules_paused() > 0) {
+    out.add(fmt::format("\n{}", schedules_paused_text(loader.schedules_paused(), "load")));
+  }
 }
 
 }  // namespace
 
 Status load(const LoadOptions& options, int fd) {
+  if (Status checked = check_copied_schedules(options.schedules); !checked.ok()) return checked;
   Result<std::unique_ptr<DumpLines>> lines = DumpLines::open(options.from);
   if (!lines.ok()) return lines.take_status();
   Loader loader(options, **lines);
@@ -354,6 +366,9 @@ Subcommand load_command() {
           "tubes, their pauses and settings, the next id and the commit number, so that a dump of "
           "the new directory has the same bytes. A dump of some jobs (--tube, --state) loads as "
           "those jobs. A dump of an older version loads, too.\n\n"
+          "But schedules are paused in the new directory, so that a copy beside the original puts "
+          "no jobs of its own. If it takes the place of the original, --schedules=active leaves "
+          "them as they were.\n\n"
           "The directory must be empty, or not be there. It grows as DIR.loading and gets its name "
           "when it is complete and on disk. A dump that is cut off or altered is refused, with the "
           "number of the line, and changes nothing.\n\n"
@@ -368,6 +383,7 @@ Subcommand load_command() {
               {"--from", "FILE", "The dump; - is standard input", &options->from},
               {"--skip-damaged", "", "Leave jobs out whose bodies the dump marks as damaged",
                &options->skip_damaged},
+              copied_schedules_flag(options->schedules),
               {"--json", "", "Report as JSON", &options->json},
           },
       .run =

@@ -179,6 +179,16 @@ Result<NotKept> foresee_losses(Route& route, const std::vector<StatsReply>& tube
   return not_kept(*here, route.target_allows, route.stats, tubes);
 }
 
+// Schedules are no jobs.
+void name_schedules(const TransferOptions& options, const StatsReply& stats) {
+  const uint64_t schedules = stats.count("current-schedules");
+  if (schedules == 0 || is_quiet()) return;
+  complain(options.command,
+           fmt::format("{} schedules stay {}, and go on to put jobs there; 'perennial schedule "
+                       "export' and 'apply' move them",
+                       with_commas(schedules), options.left_at));
+}
+
 }  // namespace
 
 Status transfer(const TransferOptions& options) {
@@ -192,6 +202,7 @@ Status transfer(const TransferOptions& options) {
   if (!losses.ok()) return losses.status();
   const std::string warning = losses->sentence(route->target.address(), options.drops_options);
   if (!warning.empty() && !is_quiet()) complain(options.command, warning);
+  name_schedules(options, route->stats);
   ExportTally tally;
   Status moved;
   if (options.dry_run) {

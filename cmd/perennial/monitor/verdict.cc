@@ -210,6 +210,8 @@ ServerHealth judge(const StatsReply& stats, const std::vector<StatsReply>& tubes
   if (state != "ok") verdict.add(Level::Critical, fmt::format("store-state is '{}'", state));
   if (stats.text("draining") == "true")
     verdict.add(Level::Warning, "the server is draining: it takes no more jobs");
+  if (const uint64_t refused = stats.count("schedules-refused"); refused > 0)
+    verdict.add(Level::Warning, fmt::format("schedules whose put is refused: {}", refused));
   for (const TubeRow& row : tube_values) judge_tubes(row, tubes, limits, verdict);
   judge_damage(stats, limits, verdict);
   judge_checkpoints(stats, limits, verdict);

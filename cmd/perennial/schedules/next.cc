@@ -14,9 +14,11 @@
 #include "absl/time/time.h"
 #include "cmd/common/calendar/system_calendar.h"
 #include "cmd/common/calendar/zone.h"
+#include "cmd/common/tool/quiet.h"
 #include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/protocol_option.h"
 #include "cmd/perennial/output/json.h"
+#include "cmd/perennial/output/readable.h"
 #include "cmd/perennial/schedules/commands.h"
 #include "cmd/perennial/schedules/schedule_request.h"
 #include "cmd/perennial/schedules/server_schedules.h"
@@ -123,9 +125,11 @@ void show_times(const ScheduleNextOptions& options, const AskedTimes& asked,
   const calendar::SystemCalendar calendar;
   auto times = nlohmann::ordered_json::array();
   std::optional<Nanos> next = from;
+  bool is_over = true;
   for (uint64_t left = options.count; left > 0; --left) {
     next = calendar.next_after(asked.when, *next).at;
     if (!next) break;
+    is_over = false;
     const absl::Time at = absl::FromUnixNanos(*next);
     if (options.json) {
       times.push_back({{"local", rfc_3339(at, zone)}, {"utc", rfc_3339_utc(at)}});
@@ -134,6 +138,7 @@ void show_times(const ScheduleNextOptions& options, const AskedTimes& asked,
                  rfc_3339_utc(at));
     }
   }
+  if (is_over && !is_quiet()) complain("schedule next", "no time is left");
   if (options.json) {
     print_result({{"zone", asked.zone},
                   {"tzdata", calendar::tzdata_version()},

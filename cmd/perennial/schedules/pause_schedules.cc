@@ -68,12 +68,14 @@ Subcommand schedule_pause_command() {
       .name = "schedule pause",
       .summary = "Pause schedules, or let them go on",
       .about =
-          "A schedule that is paused puts no job. The times that pass meanwhile are not missed: "
-          "when it goes on, its next job is that of the next time. Jobs that it has put stay as "
+          "A schedule that is paused puts no job. The times that pass meanwhile are left out, and "
+          "not made up for: when it goes on, its next job is that of the next time. Only the one "
+          "time of an --at is made up for. Jobs that it has put stay as "
           "they are, and 'perennial schedule run' puts one even so. A pause outlasts a restart, "
           "and a change of the schedule.\n\n"
           "All schedules of a restored copy of a server are paused, so that two servers do not "
-          "put the same jobs: '--all --resume' ends that.",
+          "put the same jobs: '--all --resume' ends that, also of those that somebody had paused "
+          "before.",
       .examples =
           "  perennial schedule pause nightly\n"
           "  perennial schedule pause nightly --resume\n"

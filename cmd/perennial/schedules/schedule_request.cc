@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "cmd/common/calendar/cron.h"
 #include "cmd/common/calendar/zone.h"
-#include "cmd/common/tool/stats_reply.h"
 #include "cmd/perennial/arguments/protocol_option.h"
 #include "engine/types/reply.h"
 #include "wire/arguments.h"
@@ -24,6 +22,21 @@ constexpr std::string_view default_tube = "default";
 
 Status bad(std::string why) {
   return {StatusCode::InvalidArgument, std::move(why)};
+}
+
+// The same expression, with one space between two fields and none around them.
+std::string plain_cron(std::string_view expression) {
+  std::string plain;
+  constexpr std::string_view blanks = " \t";
+  while (true) {
+    const size_t begin = expression.find_first_not_of(blanks);
+    if (begin == std::string_view::npos) return plain;
+    expression.remove_prefix(begin);
+    const std::string_view field = expression.substr(0, expression.find_first_of(blanks));
+    if (!plain.empty()) plain += ' ';
+    plain += field;
+    expression.remove_prefix(field.size());
+  }
 }
 
 }  // namespace
@@ -127,18 +140,10 @@ ScheduleValues values_of(const SetSchedule& command) {
   return values;
 }
 
-std::string plain_cron(std::string_view expression) {
-  std::string plain;
-  constexpr std::string_view blanks = " \t";
-  while (true) {
-    const size_t begin = expression.find_first_not_of(blanks);
-    if (begin == std::string_view::npos) return plain;
-    expression.remove_prefix(begin);
-    const std::string_view field = expression.substr(0, expression.find_first_of(blanks));
-    if (!plain.empty()) plain += ' ';
-    plain += field;
-    expression.remove_prefix(field.size());
-  }
+std::optional<std::string> told_value(const StatsReply& stats, std::string_view name) {
+  const std::optional<std::string_view> text = stats.text(name);
+  if (!text) return std::nullopt;
+  return name == "cron" ? plain_cron(*text) : std::string(*text);
 }
 
 }  // namespace perennial::tool

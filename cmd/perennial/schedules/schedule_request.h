@@ -1,11 +1,13 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cmd/common/tool/stats_reply.h"
 #include "engine/types/command.h"
 #include "engine/types/extension.h"
 #include "engine/types/status.h"
@@ -53,7 +55,7 @@ inline constexpr auto schedule_value_names = std::to_array<std::string_view>(
 using ScheduleValues = std::vector<std::pair<std::string, std::string>>;
 ScheduleValues values_of(const SetSchedule& command);
 
-// The same expression, with one space between two fields and none around them.
-std::string plain_cron(std::string_view expression);
+// One of these values in an answer of stats-schedule, written as values_of() writes it.
+std::optional<std::string> told_value(const StatsReply& stats, std::string_view name);
 
 }  // namespace perennial::tool

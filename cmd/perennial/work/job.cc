@@ -24,6 +24,8 @@ std::vector<std::string> environment_of(const Job& job) {
       fmt::format("PERENNIAL_TUBE={}", job.tube),
       fmt::format("PERENNIAL_ATTEMPT={}", job.attempt),
       fmt::format("PERENNIAL_TTR={}", job.ttr_s),
+      fmt::format("PERENNIAL_SCHEDULE={}", job.schedule),
+      fmt::format("PERENNIAL_PLANNED={}", job.planned),
   };
 }
 

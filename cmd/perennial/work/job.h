@@ -18,6 +18,8 @@ struct Job {
   uint32_t ttr_s = 1;
   uint64_t attempt = 1;          // Its reserves, this one included.
   uint64_t failures_before = 0;  // Its releases and timeouts.
+  std::string schedule = {};     // That has put it. Empty: none.
+  std::string planned = {};      // For this time, in RFC 3339 and UTC.
 };
 
 // The command with each "{}" replaced by the id of the job. No shell reads it.

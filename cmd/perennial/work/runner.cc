@@ -134,6 +134,8 @@ Result<std::optional<Job>> Runner::describe(JobId id, std::string body) {
       .ttr_s = static_cast<uint32_t>(stats->count("ttr")),
       .attempt = stats->count("reserves"),
       .failures_before = stats->count("releases") + stats->count("timeouts"),
+      .schedule = std::string(stats->text("schedule").value_or("")),
+      .planned = std::string(stats->text("planned").value_or("")),
   });
 }
 

@@ -117,7 +117,9 @@ Subcommand work_command() {
       .about =
           "The command gets the body on standard input. '{}' in its arguments is replaced by the "
           "id of the job; no shell is involved. Its environment has PERENNIAL_JOB_ID, "
-          "PERENNIAL_TUBE, PERENNIAL_ATTEMPT (1 on the first run) and PERENNIAL_TTR (seconds). "
+          "PERENNIAL_TUBE, PERENNIAL_ATTEMPT (1 on the first run), PERENNIAL_TTR (seconds), and "
+          "PERENNIAL_SCHEDULE and PERENNIAL_PLANNED (the schedule that has put the job, and for "
+          "which time; empty if none has). "
           "Where the server has users, a worker needs the rights consume and inspect. "
           "The job is touched while the command runs, so it may run for longer than the ttr.\n\n"
           "Exit status 0 deletes the job. Any other, or a death by a signal, releases it with a "

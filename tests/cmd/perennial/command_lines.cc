@@ -53,6 +53,7 @@ const std::vector<CommandLine>& command_lines() {
        "schedule apply $(echo '{schedules: [{name: nightly, every: 1h, body: x}]}' >DIR/s.yaml; "
        "echo "
        "DIR/s.yaml) --yes --server SERVER"},
+      {"schedule export", "schedule export --server SERVER"},
       {"schedule delete", "schedule delete nightly --server SERVER"},
       {"schedule next", "schedule next '@daily' --zone Europe/Berlin", Needs::Nothing},
       {"users check", "users check --config DIR/empty.yaml", Needs::DataDir},

@@ -83,7 +83,9 @@ TEST(Dump, LoadAndDumpGiveTheSameBytes) {
     ASSERT_TRUE(first.status.ok()) << first.status.message();
     std::ofstream(dir.path() + "/dump", std::ios::binary) << first.text;
     const Captured loaded = capture(dir.path(), [&](int fd) {
-      return load({.data_dir = dir.path() + "/two", .from = dir.path() + "/dump"}, fd);
+      return load(
+          {.data_dir = dir.path() + "/two", .from = dir.path() + "/dump", .schedules = "active"},
+          fd);
     });
     ASSERT_TRUE(loaded.status.ok()) << loaded.status.message();
     const Captured second = run_dump(dir.path(), {.data_dir = dir.path() + "/two"});
@@ -117,7 +119,9 @@ TEST(Dump, OfAKilledServerLoadsAsTheSame) {
     EXPECT_EQ(ids_of(first.text).size(), model.image().jobs.size());
     std::ofstream(dir.path() + "/dump", std::ios::binary) << first.text;
     const Captured loaded = capture(dir.path(), [&](int fd) {
-      return load({.data_dir = dir.path() + "/two", .from = dir.path() + "/dump"}, fd);
+      return load(
+          {.data_dir = dir.path() + "/two", .from = dir.path() + "/dump", .schedules = "active"},
+          fd);
     });
     ASSERT_TRUE(loaded.status.ok()) << loaded.status.message();
     EXPECT_TRUE(run_dump(dir.path(), {.data_dir = dir.path() + "/two"}).text == first.text)

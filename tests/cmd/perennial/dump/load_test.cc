@@ -119,10 +119,11 @@ std::string seal(const Lines& lines) {
 
 class Load : public testing::Test {
  protected:
-  Captured run(const std::string& dump) {
+  Captured run(const std::string& dump, const std::string& schedules = "paused") {
     std::ofstream(dir_.path() + "/dump", std::ios::binary) << dump;
     return capture(dir_.path(), [&](int fd) {
-      return load({.data_dir = target(), .from = dir_.path() + "/dump"}, fd);
+      return load({.data_dir = target(), .from = dir_.path() + "/dump", .schedules = schedules},
+                  fd);
     });
   }
   // Loads a dump that must be refused. Nothing may exist afterwards.
@@ -159,12 +160,24 @@ TEST_F(Load, TakesFieldsKeysAndSettingsAsTheyAreWritten) {
 }
 
 TEST_F(Load, TakesSchedulesAsTheyAreWritten) {
-  const Captured out = run(seal(lines_with_schedules()));
+  const Captured out = run(seal(lines_with_schedules()), "active");
   ASSERT_TRUE(out.status.ok()) << out.status.message();
   EXPECT_NE(out.text.find("schedules           3\n"), std::string::npos) << out.text;
+  EXPECT_EQ(out.text.find("paused"), std::string::npos) << out.text;
   const Captured again =
       capture(dir_.path(), [&](int fd) { return dump({.data_dir = target()}, fd); });
   EXPECT_EQ(again.text, seal(lines_with_schedules()));
+}
+
+TEST_F(Load, PausesSchedules) {
+  Lines lines = lines_with_schedules();
+  const Captured out = run(seal(lines));
+  ASSERT_TRUE(out.status.ok()) << out.status.message();
+  EXPECT_NE(out.text.find("\n2 schedules are paused, "), std::string::npos) << out.text;
+  for (const size_t line : {2, 3}) replace(lines[line], "\"paused\":false", "\"paused\":true");
+  const Captured again =
+      capture(dir_.path(), [&](int fd) { return dump({.data_dir = target()}, fd); });
+  EXPECT_EQ(again.text, seal(lines));
 }
 
 // What is refused of schedules, with one line changed.

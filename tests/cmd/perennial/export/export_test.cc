@@ -254,6 +254,20 @@ TEST(ExportOfOptions, LeavesThemIfTheOtherServerDoesNotKnowThem) {
   EXPECT_EQ(by_body(to).size(), 202U);
 }
 
+TEST(ExportOfSchedules, SaysThatTheyStay) {
+  ServerProcess from({.flags = {"-F"}});
+  ServerProcess to({.flags = {"-F"}});
+  ASSERT_TRUE(from.start().ok());
+  ASSERT_TRUE(to.start().ok());
+  EXPECT_EQ(support::run_tool(arguments(from, to, {"--dry-run"})).err, "");
+  ASSERT_EQ(support::run_tool(
+                {"schedule", "set", "a", "b", "--cron", "@yearly", "--server", from.address()})
+                .code,
+            0);
+  EXPECT_THAT(support::run_tool(arguments(from, to, {"--dry-run"})).err,
+              HasSubstr("1 schedules stay"));
+}
+
 TEST_P(Export, KeepsTheOrderOfReadyAndOfBuriedJobs) {
   constexpr int jobs = 300;  // Several windows.
   ServerConnection source = support::connect(from_.address());

@@ -129,6 +129,8 @@ TEST(VerdictLine, WithoutLimitsSaysWhatIsWrongWithTheServer) {
               HasSubstr("CRITICAL - store-state is 'low-space' | "));
   EXPECT_THAT(line(with(well, "draining: false", "draining: true"), {}),
               HasSubstr("WARNING - the server is draining"));
+  EXPECT_THAT(line(with(well, "draining: false", "draining: false\nschedules-refused: 3"), {}),
+              HasSubstr("WARNING - schedules whose put is refused: 3 | "));
   EXPECT_THAT(line(with(well, "damaged: 0", "damaged: 1"), {}),
               HasSubstr("WARNING - damaged jobs 1, above 0 | "));
   EXPECT_THAT(line(with(well, "checkpoint-age: 100", "checkpoint-age: -1"), {}),

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "cmd/common/calendar/system_calendar.h"
-#include "cmd/perennial/schedules/apply/schedule_file.h"
+#include "cmd/perennial/schedules/file/schedule_file.h"
 #include "wire/time_text.h"
 
 namespace perennial::tool {
@@ -87,11 +87,11 @@ std::vector<std::string> times_of(const WantedSchedule& wanted, size_t count) {
 TEST(Crontab, OfDebianIsDueWhenItShouldBe) {
   const auto file = read_schedule_file(std::string(SCHEDULES_DIR) + "/crontab.yaml");
   ASSERT_TRUE(file.ok()) << file.status().message();
-  ASSERT_EQ(file->size(), all_due().size());
-  for (size_t at = 0; at < file->size(); ++at) {
+  ASSERT_EQ(file->schedules.size(), all_due().size());
+  for (size_t at = 0; at < file->schedules.size(); ++at) {
     const Due& due = all_due()[at];
-    EXPECT_EQ((*file)[at].command.name, due.name);
-    EXPECT_EQ(times_of((*file)[at], due.times.size()), due.times) << due.name;
+    EXPECT_EQ(file->schedules[at].command.name, due.name);
+    EXPECT_EQ(times_of(file->schedules[at], due.times.size()), due.times) << due.name;
   }
 }
 
@@ -110,11 +110,11 @@ TEST(Crontab, OfTheDocumentIsRead) {
   const auto file = read_schedule_file(path);
   std::filesystem::remove(path);
   ASSERT_TRUE(file.ok()) << file.status().message();
-  ASSERT_EQ(file->size(), 3U);
+  ASSERT_EQ(file->schedules.size(), 3U);
   using Times = std::vector<std::string>;
-  EXPECT_EQ(times_of((*file)[0], 1), (Times{"2026-03-28T11:05Z"}));
-  EXPECT_EQ(times_of((*file)[1], 2), (Times{"2026-03-29T01:30Z", "2026-03-30T01:30Z"}));
-  EXPECT_EQ(times_of((*file)[2], 2), (Times{"2026-04-04T22:57Z", "2026-05-02T22:57Z"}));
+  EXPECT_EQ(times_of(file->schedules[0], 1), (Times{"2026-03-28T11:05Z"}));
+  EXPECT_EQ(times_of(file->schedules[1], 2), (Times{"2026-03-29T01:30Z", "2026-03-30T01:30Z"}));
+  EXPECT_EQ(times_of(file->schedules[2], 2), (Times{"2026-04-04T22:57Z", "2026-05-02T22:57Z"}));
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// What differs between a file of schedules and a server: each value, and the lines that say so.
-// What the server tells is written by the functions that it uses itself.
+// What differs between a file of schedules and a server: each value, and the lines that say so; and
+// the file that is written of a server. What the server tells is written by the functions that it
+// uses itself.
 //
 // Blind to a server that writes its answers in another way.
 
-#include "cmd/perennial/schedules/apply/schedule_changes.h"
+#include "cmd/perennial/schedules/file/schedule_changes.h"
 
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "cmd/perennial/schedules/file/schedule_file.h"
 #include "cmd/perennial/schedules/schedules_table.h"
 #include "engine/types/reply.h"
 #include "wire/schedule_text.h"
@@ -25,15 +27,19 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// The schedules of a file with this list.
-std::vector<WantedSchedule> wanted_of(const std::string& list) {
+std::vector<WantedSchedule> wanted_of_file(const std::string& text) {
   const std::string path =
       std::filesystem::temp_directory_path() / fmt::format("changes_test.{}.yaml", ::getpid());
-  std::ofstream(path) << "schedules: [" << list << "]\n";
+  std::ofstream(path, std::ios::binary) << text;
   auto file = read_schedule_file(path);
   std::filesystem::remove(path);
   EXPECT_TRUE(file.ok()) << file.status().message();
-  return file.ok() ? file.take() : std::vector<WantedSchedule>();
+  return file.ok() ? file.take().schedules : std::vector<WantedSchedule>();
+}
+
+// The schedules of a file with this list.
+std::vector<WantedSchedule> wanted_of(const std::string& list) {
+  return wanted_of_file("schedules: [" + list + "]\n");
 }
 
 // What a server answers that has it.
@@ -70,6 +76,70 @@ TEST(ScheduleChanges, OfTheSameAreNone) {
       "every: 5m, body: b, tube: t, pri: 1, delay: 250ms, ttr: 0, tries: 5, backoff: 10, dead: d, "
       "expire: 1d, idp: 'k:1h', until: ttl, con: c, missed: 7, overlap: skip, jitter: 1m"};
   for (const std::string& one : all) EXPECT_THAT(changes_between(one, one), IsEmpty()) << one;
+}
+
+TEST(WrittenScheduleFile, SaysWhatIsNotUsual) {
+  EXPECT_EQ(schedule_file_text({}), "schedules:\n  []\n");
+  std::vector<WantedSchedule> wanted = wanted_of(
+      "{name: a, every: 90, body: b}, {name: b, tube: t, cron: '*/5  0,12 * * 1-5', zone: "
+      "Europe/Berlin, body: \"two\\nlines\", priority: 7, paused: yes}, {name: c, at: "
+      "2026-03-29T09:00:00+02:00, tries: 5, overlap: skip, body: !!binary AP8K}");
+  ASSERT_EQ(wanted.size(), 3U);
+  EXPECT_EQ(schedule_file_text({told_of(wanted[0]), told_of(wanted[1], true), told_of(wanted[2])}),
+            "schedules:\n"
+            "  - name: a\n"
+            "    every: 90\n"
+            "    anchor: 2023-11-14T22:13:20.000Z\n"
+            "    body: \"b\"\n"
+            "  - name: b\n"
+            "    tube: t\n"
+            "    cron: \"*/5 0,12 * * 1-5\"\n"
+            "    zone: Europe/Berlin\n"
+            "    priority: 7\n"
+            "    paused: true\n"
+            "    body: \"two\\nlines\"\n"
+            "  - name: c\n"
+            "    at: 2026-03-29T07:00:00.000Z\n"
+            "    tries: 5\n"
+            "    overlap: skip\n"
+            "    body: !!binary \"AP8K\"\n");
+}
+
+TEST(WrittenScheduleFile, IsReadAsWhatItWasMadeOf) {
+  std::vector<WantedSchedule> wanted = wanted_of(
+      "{name: 'null', every: 1500ms, body: b}, {name: 'no', tube: 'yes', cron: '@daily', body: ''},"
+      "{name: '7', cron: '0 30 2 L * ?', body: b}, {name: d, tube: '1e3', every: 1s, pri: 1, "
+      "delay: "
+      "250ms, ttr: 0, tries: 5, backoff: 10, dead: d, expire: 1d, idp: 'k:1h', until: ttl, con: "
+      "'c:3', missed: 7, overlap: replace, jitter: 1m, body: b}");
+  ASSERT_EQ(wanted.size(), 4U);
+  // Each byte alone, and what YAML would take for something else.
+  std::vector<std::string> bodies = {"~",
+                                     "null",
+                                     "- a",
+                                     "# a",
+                                     " a ",
+                                     "a: b",
+                                     "\u00e9\u2028\U0001f600",
+                                     "\xc3",
+                                     std::string(1'000, '\xff'),
+                                     "a\r\nb\tc"};
+  for (int byte = 0; byte < 256; ++byte)
+    bodies.push_back("a" + std::string(1, static_cast<char>(byte)));
+  for (const std::string& body : bodies) {
+    WantedSchedule one = wanted.front();
+    one.command.name = "body" + std::to_string(wanted.size());
+    one.body = body;
+    wanted.push_back(one);
+  }
+  std::vector<ToldSchedule> told;
+  for (const WantedSchedule& one : wanted) told.push_back(told_of(one));
+  const std::vector<WantedSchedule> again = wanted_of_file(schedule_file_text(told));
+  ASSERT_EQ(again.size(), wanted.size());
+  for (size_t at = 0; at < wanted.size(); ++at) {
+    EXPECT_EQ(again[at].command.name, wanted[at].command.name);
+    EXPECT_THAT(changed_values(again[at], told[at]), IsEmpty()) << wanted[at].command.name;
+  }
 }
 
 TEST(ScheduleChanges, LeaveToTheServerWhatTheFileDoesNotSay) {

@@ -2,7 +2,7 @@
 //
 // Blind to what a server thinks of it, and to files that only YAML's parser refuses, but for two.
 
-#include "cmd/perennial/schedules/apply/schedule_file.h"
+#include "cmd/perennial/schedules/file/schedule_file.h"
 
 #include <filesystem>
 #include <fstream>
@@ -82,7 +82,8 @@ schedules:
   overlap: replace
   jitter: 1500ms
   paused: no
-- {name: plain, every: 90, jitter: 0, body: 5}
+- {name: plain, every: 90, jitter: 0, priority: 3, body: 5}
+- {name: bytes, every: 90, body: !!binary "AP8K"}
 )");
   const auto file = read_schedule_file(path);
   ASSERT_TRUE(file.ok()) << file.status().message();
@@ -97,34 +98,51 @@ schedules:
        "tube=default;at=2026-03-29T07:00:00.000Z;pri=7;delay=250ms;ttr=3600;tries=5;"
        "backoff=10:600;dead=dead-mail;expire=86400;idp=launch:3600;until=ttl;con=one:1;missed=3;"
        "overlap=replace;jitter=1500ms;paused=false;"},
-      {"plain",
+      {"plain", "tube=default;every=90;pri=3;delay=0;ttr=60;missed=one;overlap=allow;jitter=0;"},
+      {"bytes",
        "tube=default;every=90;pri=1024;delay=0;ttr=60;missed=one;overlap=allow;jitter=0;"}};
-  ASSERT_EQ(file->size(), want.size());
+  ASSERT_EQ(file->schedules.size(), want.size());
   for (size_t at = 0; at < want.size(); ++at) {
-    EXPECT_EQ((*file)[at].command.name, want[at].first);
-    EXPECT_EQ(text_of(values_of((*file)[at].command)), want[at].second);
+    EXPECT_EQ(file->schedules[at].command.name, want[at].first);
+    EXPECT_EQ(text_of(values_of(file->schedules[at].command)), want[at].second);
   }
-  EXPECT_EQ((*file)[0].body, "report");
-  EXPECT_EQ((*file)[1].body, "");
-  EXPECT_EQ((*file)[2].body, std::string("a\0\xff\n", 4));
-  EXPECT_EQ((*file)[3].body, "5");
+  EXPECT_EQ(file->schedules[0].body, "report");
+  EXPECT_EQ(file->schedules[1].body, "");
+  EXPECT_EQ(file->schedules[2].body, std::string("a\0\xff\n", 4));
+  EXPECT_EQ(file->schedules[3].body, "5");
+  EXPECT_EQ(file->schedules[4].body, std::string("\0\xff\n", 3));
 }
 
 TEST_F(ScheduleFiles, SayWhatTheServerMustAllow) {
   const auto file = read_schedule_file(
       write("needed.yaml", "schedules: [{name: a, every: 5m, body: b, idp: k, ttr: 250ms}]"));
   ASSERT_TRUE(file.ok()) << file.status().message();
-  const ExtensionSet needed = file->front().needed;
+  const ExtensionSet needed = file->schedules.front().needed;
   for (const Extension one :
        {Extension::Schedules, Extension::PutTube, Extension::Unique, Extension::Milliseconds})
     EXPECT_TRUE(needed.allows(one));
   EXPECT_FALSE(needed.allows(Extension::Attempts));
 }
 
+TEST_F(ScheduleFiles, HaveAZoneAndTubesOfTheirOwn) {
+  const auto file = read_schedule_file(write("zone.yaml",
+                                             "schedules:\n"
+                                             "- {name: a, tube: t, cron: 0 3 * * *, body: x}\n"
+                                             "- {name: b, cron: '@daily', zone: UTC, body: x}\n"
+                                             "- {name: c, every: 5m, body: x}\n"
+                                             "zone: Europe/Berlin\n"
+                                             "tubes: [left, t]\n"));
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->schedules[0].command.options->zone, "Europe/Berlin");
+  EXPECT_EQ(file->schedules[1].command.options->zone, "UTC");
+  EXPECT_EQ(file->schedules[2].command.options->zone, "");
+  EXPECT_EQ(file->tubes, (std::set<std::string, std::less<>>{"default", "left", "t"}));
+}
+
 TEST_F(ScheduleFiles, MayBeEmpty) {
   const auto file = read_schedule_file(write("none.yaml", "schedules: []\n"));
   ASSERT_TRUE(file.ok()) << file.status().message();
-  EXPECT_TRUE(file->empty());
+  EXPECT_TRUE(file->schedules.empty());
 }
 
 struct BadFile {
@@ -162,9 +180,24 @@ TEST_F(ScheduleFiles, AreRefusedWithTheLineAndTheKey) {
       {head + "  every: 5m\n", "FILE:2: a: it needs a body: one of body and body_file"},
       {good + "  body_file: c\n", "FILE:5: a: body_file: DIR/c: No such file or directory"},
       {head + "  every: 5m\n  body: b\n  body_file: s.yaml\n",
-       "FILE:2: a: it needs a body: one of body and body_file"},
+       "FILE:2: a: it has two bodies: body and body_file"},
       {head + "  body: b\n", "FILE:2: a: say when: one of every, cron and at"},
-      {good + "  cron: 0 3 * * *\n", "FILE:2: a: say when: one of every, cron and at"},
+      {good + "  cron: 0 3 * * *\n",
+       "FILE:2: a: say once when: of every, cron and at it has several"},
+      {"schedules: [{name: a, cron: 0 3 1,15 * *, body: b}]\n",
+       "FILE:1: a: cron: \"0 3 1\": 3 fields, and not 5: minute, hour, day of the month, month, "
+       "day "
+       "of the week; or 6 with the second before them; in {} an expression with a comma needs "
+       "quotes"},
+      {"schedules: [{name: a, cron: 0 3 * * mon,fri, body: b}]\n",
+       "FILE:1: a: there is no key 'fri'; did you mean 'pri'?; in {} an expression with a comma "
+       "needs quotes"},
+      {"zone: Europe/Bonn\nschedules: []\n",
+       "FILE:1: zone: there is no time zone 'Europe/Bonn' here: a name of the package tzdata, such "
+       "as Europe/Berlin or UTC"},
+      {"tubes: a\nschedules: []\n", "FILE:1: tubes: it is not a list of tubes"},
+      {"zone: UTC\nzone: UTC\nschedules: []\n", "FILE:2: zone: is there twice"},
+      {"zone: UTC\n", "FILE:1: there is no key 'schedules'"},
       {good + "  zone: UTC\n", "FILE:2: a: zone goes with cron alone"},
       {head + "  body: b\n  cron: 0 3 * * *\n  anchor: 2026-03-29T01:59:00Z\n",
        "FILE:2: a: anchor goes with every alone"},
@@ -172,11 +205,13 @@ TEST_F(ScheduleFiles, AreRefusedWithTheLineAndTheKey) {
       {good + "  until: ttl\n  idp: k\n", "FILE:2: a: until ttl needs a time: idp KEY:DURATION"},
       // A key.
       {good + "  triess: 5\n", "FILE:5: a: there is no key 'triess'; did you mean 'tries'?"},
-      {good + "  priority: 5\n", "FILE:5: a: there is no key 'priority': it is 'pri'"},
+      {good + "  pri: 5\n  priority: 5\n", "FILE:6: a: priority: is there twice"},
+      {good + "  priority: -1\n", "FILE:5: a: priority: \"-1\" is no priority: 0 to 4294967295"},
       {good + "  [pri]: 5\n", "FILE:5: a: there is no key ''"},
       {good + "  body: c\n", "FILE:5: a: body: is there twice"},
       {good + "  pri:\n", "FILE:5: a: pri: it has no value"},
       {good + "  pri: [5]\n", "FILE:5: a: pri: it is not one value"},
+      {head + "  every: 5m\n  body: !!binary a-b\n", "FILE:4: a: body: it is no base64"},
       {head + "  every: 5m\n  body: {a: 1}\n", "FILE:4: a: body: it is not one value"},
       // A value.
       {good + "  pri: -1\n", "FILE:5: a: pri: \"-1\" is no priority: 0 to 4294967295"},

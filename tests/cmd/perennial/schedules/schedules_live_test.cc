@@ -69,10 +69,31 @@ TEST_F(LiveSchedules, OfAFileAreAppliedOnce) {
   EXPECT_EQ(ok({"apply", fewer, "--prune-all", "--yes"}), "- c\n= 1 unchanged\n");
 }
 
-TEST_F(LiveSchedules, OfACrontabAreTaken) {
+TEST_F(LiveSchedules, OfACrontabAreTakenAndExported) {
   const std::string path = std::string(SCHEDULES_DIR) + "/crontab.yaml";
   EXPECT_THAT(ok({"apply", path}), HasSubstr("+ certbot\n"));
   EXPECT_EQ(ok({"apply", path}), "= 33 unchanged\n");
+  const std::string exported = write(ok({"export"}));
+  EXPECT_EQ(ok({"apply", exported}), "= 33 unchanged\n");
+  ok({"delete", "certbot"});
+  EXPECT_EQ(ok({"apply", exported}), "+ certbot\n= 32 unchanged\n");
+}
+
+TEST_F(LiveSchedules, WhoseOneTimeHasPassedAreNotExported) {
+  ok({"set", "past", "a", "--tube", "t", "--at", "2020-01-01T00:00:00Z", "--missed", "none"});
+  ok({"set", "coming", "a", "--tube", "t", "--at", "2200-01-01T00:00:00Z"});
+  for (int i = 0; i < 100; ++i) {
+    if (json::parse(ok({"show", "past", "--json"}))["state"] == "over") break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  const ToolRun done = run({"schedule", "export", "--tube", "t"});
+  EXPECT_EQ(done.code, 0);
+  EXPECT_EQ(done.out,
+            "schedules:\n  - name: coming\n    tube: t\n    at: 2200-01-01T00:00:00.000Z\n"
+            "    body: \"a\"\n");
+  EXPECT_EQ(done.err,
+            "perennial schedule export: 1 schedules are left out, because their one time "
+            "has passed\n");
 }
 
 TEST_F(LiveSchedules, PutJobs) {
@@ -82,6 +103,9 @@ TEST_F(LiveSchedules, PutJobs) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_EQ(run({"peek", "--ready", "--body"}).out, "tock");
+  const ToolRun worked = run({"work", "--tube", "default", "--once", "--", "sh", "-c",
+                              "echo $PERENNIAL_SCHEDULE $PERENNIAL_PLANNED"});
+  EXPECT_THAT(worked.out, testing::MatchesRegex("tick 20..-..-..T..:..:..[.]...Z\n"));
 }
 
 TEST_F(LiveSchedules, WithAWrongZoneAreRefusedByTheServerToo) {

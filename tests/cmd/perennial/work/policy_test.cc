@@ -126,9 +126,10 @@ TEST(Command, HasTheIdInPlaceOfBraces) {
 }
 
 TEST(Command, IsToldOfItsJobInTheEnvironment) {
-  EXPECT_EQ(environment_of({.id = 12, .tube = "mail", .ttr_s = 60, .attempt = 3}),
-            (std::vector<std::string>{"PERENNIAL_JOB_ID=12", "PERENNIAL_TUBE=mail",
-                                      "PERENNIAL_ATTEMPT=3", "PERENNIAL_TTR=60"}));
+  EXPECT_EQ(
+      environment_of({.id = 12, .tube = "mail", .ttr_s = 60, .attempt = 3}),
+      (std::vector<std::string>{"PERENNIAL_JOB_ID=12", "PERENNIAL_TUBE=mail", "PERENNIAL_ATTEMPT=3",
+                                "PERENNIAL_TTR=60", "PERENNIAL_SCHEDULE=", "PERENNIAL_PLANNED="}));
 }
 
 TEST(LogLine, NamesJobOutcomeAndReason) {

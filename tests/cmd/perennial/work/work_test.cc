@@ -151,7 +151,8 @@ TEST_P(Work, TheEnvironmentDescribesTheJob) {
   EXPECT_EQ(done.code, 0) << done.err;
   for (const std::string& line :
        {"PERENNIAL_JOB_ID=" + id, std::string("PERENNIAL_TUBE=mail"),
-        std::string("PERENNIAL_ATTEMPT=1"), std::string("PERENNIAL_TTR=77")})
+        std::string("PERENNIAL_ATTEMPT=1"), std::string("PERENNIAL_TTR=77"),
+        std::string("PERENNIAL_SCHEDULE="), std::string("PERENNIAL_PLANNED=")})
     EXPECT_THAT(done.out, HasSubstr(line + "\n"));
   const auto json = nlohmann::json::parse(done.err);
   EXPECT_EQ(json["outcome"], "deleted");

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/perennial/schedules/apply/schedule_file.h"
+#include "cmd/perennial/schedules/file/schedule_file.h"
 #include "cmd/perennial/schedules/server_schedules.h"
 
 // What makes the schedules of a server those of a file. Pure.

@@ -1,4 +1,4 @@
-#include "cmd/perennial/schedules/apply/schedule_changes.h"
+#include "cmd/perennial/schedules/file/schedule_changes.h"
 
 #include <algorithm>
 #include <string_view>
@@ -18,12 +18,6 @@ constexpr size_t shown_body_bytes_max = 60;
 
 std::string value_or_none(const std::optional<std::string>& value) {
   return value && !value->empty() ? *value : std::string(no_value);
-}
-
-std::optional<std::string> told_value(const StatsReply& stats, std::string_view name) {
-  const std::optional<std::string_view> text = stats.text(name);
-  if (!text) return std::nullopt;
-  return name == "cron" ? plain_cron(*text) : std::string(*text);
 }
 
 std::optional<std::string> wanted_value(const ScheduleValues& values, std::string_view name) {

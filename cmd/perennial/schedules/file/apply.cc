@@ -13,8 +13,8 @@
 #include "cmd/perennial/arguments/consent.h"
 #include "cmd/perennial/output/json.h"
 #include "cmd/perennial/output/readable.h"
-#include "cmd/perennial/schedules/apply/schedule_changes.h"
 #include "cmd/perennial/schedules/commands.h"
+#include "cmd/perennial/schedules/file/schedule_changes.h"
 
 namespace perennial::tool {
 namespace {
@@ -46,25 +46,35 @@ std::vector<std::string> names_of(const std::vector<WantedSchedule>& wanted) {
 }
 
 // The names of the server's schedules that are not in the file, in the tubes that are.
-Result<std::vector<std::string>> names_to_prune(ServerConnection& server,
-                                                const std::vector<WantedSchedule>& wanted,
+Result<std::vector<std::string>> names_to_prune(ServerConnection& server, const ScheduleFile& file,
                                                 const ScheduleApplyOptions& options) {
   std::vector<std::string> names;
   if (!options.prune && !options.prune_all) return names;
   const Result<std::vector<StatsReply>> list = ask_schedule_list(server, {});
   if (!list.ok()) return list.status();
   std::set<std::string, std::less<>> kept;
-  std::set<std::string, std::less<>> tubes;
-  for (const WantedSchedule& one : wanted) {
-    kept.insert(one.command.name);
-    tubes.insert(one.command.options->tube);
-  }
+  for (const WantedSchedule& one : file.schedules) kept.insert(one.command.name);
   for (const StatsReply& row : *list) {
     const std::string_view name = row.text("name").value_or("");
-    const bool is_of_file = options.prune_all || tubes.contains(row.text("tube").value_or(""));
+    const bool is_of_file = options.prune_all || file.tubes.contains(row.text("tube").value_or(""));
     if (is_of_file && !kept.contains(name)) names.emplace_back(name);
   }
   return names;
+}
+
+// A new schedule whose one time has passed is made up for at once.
+void name_past(const ScheduleChanges& changes) {
+  for (const ScheduleChange& change : changes.all) {
+    if (change.kind != Kind::Add) continue;
+    const ScheduleOptions& options = *change.wanted->command.options;
+    const bool is_missed = options.at && options.at->time <= absl::GetCurrentTimeNanos();
+    if (!is_missed || options.missed.jobs == 0) continue;
+    std::fflush(stdout);
+    complain("schedule apply",
+             fmt::format("{}: its time has passed, so its job is put at once; with 'missed: none' "
+                         "it is not, where that was more than a minute ago",
+                         change.name));
+  }
 }
 
 // "set 2 schedules and delete 1 schedule at 127.0.0.1:11300".
@@ -142,17 +152,19 @@ Status finish_apply(const ScheduleChanges& changes, const std::vector<ApplyError
 
 // perennial schedule apply: makes the schedules of a server those of a file.
 Status apply_schedules(const ScheduleApplyOptions& options) {
-  const Result<std::vector<WantedSchedule>> wanted = read_schedule_file(options.file);
-  if (!wanted.ok()) return wanted.status();
-  Result<ServerConnection> server = open_schedules(options.server, needed_for(*wanted));
+  const Result<ScheduleFile> file = read_schedule_file(options.file);
+  if (!file.ok()) return file.status();
+  const std::vector<WantedSchedule>& wanted = file->schedules;
+  Result<ServerConnection> server = open_schedules(options.server, needed_for(wanted));
   if (!server.ok()) return server.take_status();
-  const auto told = ask_schedules(*server, names_of(*wanted));
+  const auto told = ask_schedules(*server, names_of(wanted));
   if (!told.ok()) return told.status();
-  const auto to_delete = names_to_prune(*server, *wanted, options);
+  const auto to_delete = names_to_prune(*server, *file, options);
   if (!to_delete.ok()) return to_delete.status();
-  const ScheduleChanges changes = compare(*wanted, *told, *to_delete);
+  const ScheduleChanges changes = compare(wanted, *told, *to_delete);
   const Consent& consent = options.consent;
   if (!consent.json) std::fputs(changes_text(changes).c_str(), stdout);
+  if (!consent.json && !is_quiet()) name_past(changes);
   if (consent.dry_run) {
     if (consent.json) print_result(json_of_changes(changes, true, {}));
     return {};
@@ -174,8 +186,10 @@ Subcommand schedule_apply_command() {
       .about =
           "The file is YAML: 'schedules' is a list, and each of them has a name, one of 'every', "
           "'cron' and 'at', a 'body' or a 'body_file', and what else 'perennial schedule set' has "
-          "flags for. The path of a body_file begins at the folder of the file. An expression that "
-          "begins with '*' or '@' needs quotes.\n\n"
+          "flags for; 'priority' is its 'pri'. The path of a body_file begins at the folder of the "
+          "file. An expression that begins with '*' or '@' needs quotes, and so does one with a "
+          "comma in {}. 'zone' beside 'schedules' is the time zone of each cron expression that "
+          "says none; without it, it is UTC.\n\n"
           "It prints what will be done: '+ NAME' is a new schedule, '~ NAME: KEY: OLD -> NEW' a "
           "value that changes, '- NAME' one that is deleted, and '= N unchanged' says of how many "
           "all is as it should be. Those are not sent, so applying a file once more changes "
@@ -183,8 +197,11 @@ Subcommand schedule_apply_command() {
           "Without 'paused' a schedule stays paused or not, as somebody has set it, and without "
           "'anchor' a period keeps its anchor.\n\n"
           "--prune also deletes schedules that are not in the file, but only of the tubes that "
-          "the file names: so each team can have a file of its own. --prune-all deletes them of "
-          "all tubes. Both need --yes where there is no terminal.",
+          "the file names: so each team can have a file of its own. 'tubes' beside 'schedules' is "
+          "a "
+          "list of such tubes, also of those that have no schedule left. --prune-all deletes them "
+          "of all tubes. Both need --yes where there is no terminal.\n\n"
+          "Where the server has users, it takes the rights inspect and manage on the tubes.",
       .examples =
           "  perennial schedule apply schedules.yaml\n"
           "  # What would it do?\n"
@@ -192,10 +209,11 @@ Subcommand schedule_apply_command() {
           "  # From a repository, after each merge:\n"
           "  perennial schedule apply schedules.yaml --prune --yes\n"
           "  # Such a file:\n"
+          "  #   zone: Europe/Berlin\n"
+          "  #   tubes: [reports]\n"
           "  #   schedules:\n"
-          "  #   - {name: nightly, tube: reports, cron: 0 3 * * *, zone: Europe/Berlin, body: "
-          "report}\n"
-          "  #   - {name: ping, every: 5m, jitter: 30s, body: ping}\n",
+          "  #   - {name: nightly, tube: reports, cron: '0 3 * * 1,3,5', body: report}\n"
+          "  #   - {name: ping, tube: reports, every: 5m, jitter: 30s, body: ping}\n",
       .flags = with_server_flags(
           options->server,
           with_consent_flags(
