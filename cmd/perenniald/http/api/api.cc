@@ -39,10 +39,12 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, std::strin
     const std::string_view given = path.substr(0, path_end);
     if (wanted.starts_with("/{")) {
       std::optional<std::string> name = percent_decoded(given.substr(1));
-      // Clients take "." and ".." for "here" and "above", encoded or not. No name of theirs begins
-      // with a dash, so these are "-." and "-..".
+      // Clients take "." and ".." for "here" and "above", encoded or not. No name begins with a
+      // dash, so a name of dots alone may have one in front.
       const bool is_of_tubes = wanted == "/{tube}" || wanted == "/{schedule}";
-      if (name && is_of_tubes && (*name == "-." || *name == "-..")) name->erase(0, 1);
+      const bool has_dots =
+          name && name->size() > 1 && name->find_first_not_of('.', 1) == name->npos;
+      if (has_dots && is_of_tubes && name->front() == '-') name->erase(0, 1);
       if (!name || name->empty()) return std::nullopt;
       names.push_back(*std::move(name));
     } else if (wanted != given) {

@@ -264,6 +264,8 @@ TEST_F(ApiTest, HasAPathForTubesNamedLikeOne) {
   }
   EXPECT_EQ(get_from("/api/v1/tubes/-").status, 404u);
   EXPECT_EQ(get_from("/api/v1/tubes/--.").status, 404u);
+  put("mail", "a");
+  EXPECT_EQ(get_from("/api/v1/tubes/-mail").status, 404u);
 }
 
 // The age of the oldest job is that of now, also when nothing has happened for long.
