@@ -103,8 +103,9 @@ TEST_F(LiveSchedules, PutJobs) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_EQ(run({"peek", "--ready", "--body"}).out, "tock");
-  const ToolRun worked = run({"work", "--tube", "default", "--once", "--", "sh", "-c",
-                              "echo $PERENNIAL_SCHEDULE $PERENNIAL_PLANNED"});
+  const ToolRun worked =
+      support::run_tool({"work", "--server", server_.address(), "--tube", "default", "--once", "--",
+                         "sh", "-c", "echo $PERENNIAL_SCHEDULE $PERENNIAL_PLANNED"});
   EXPECT_THAT(worked.out, testing::MatchesRegex("tick 20..-..-..T..:..:..[.]...Z\n"));
 }
 
