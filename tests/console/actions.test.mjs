@@ -534,7 +534,7 @@ page_test('A user of one tube asks for nothing that is refused', async (page, se
   await page.getByRole('button', {name: 'Live'}).waitFor();
   await page.goto(server.url);
   await page.getByText('The numbers of the whole server need the verb monitor.').waitFor();
-  assert.deepEqual(await page.getByRole('navigation', {name: 'Screens'}).getByRole('link').allInnerTexts(), ['Overview', 'Tubes', 'Jobs', 'Ended', 'Search']);
+  assert.deepEqual(await page.getByRole('navigation', {name: 'Screens'}).getByRole('link').allInnerTexts(), ['Overview', 'Tubes', 'Jobs', 'Ended', 'Search', 'Schedules']);
   await page.goto(`${server.url}/tubes/look`);
   await page.getByRole('heading', {name: 'look', level: 1}).waitFor();
   await page.waitForTimeout(5000);

@@ -146,13 +146,13 @@ page_test('The frame and the chosen theme are there before the script is', async
   await page.route('**/app-*.js', () => {});  // It never comes.
   await page.goto(`${server.url}/tubes`, {waitUntil: 'commit'});
   const screens = page.getByRole('navigation', {name: 'Screens'}).getByRole('link');
-  await eventually(() => screens.allInnerTexts(), ['Overview', 'Tubes', 'Jobs', 'Ended', 'Search', 'Connections', 'Server']);
+  await eventually(() => screens.allInnerTexts(), ['Overview', 'Tubes', 'Jobs', 'Ended', 'Search', 'Schedules', 'Connections', 'Server']);
   assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
   await page.unroute('**/app-*.js');
   await page.goto(`${server.url}/tubes`);
   await page.getByRole('heading', {name: 'Tubes'}).waitFor();
   // The script goes on with what is there.
-  assert.deepEqual(await screens.allInnerTexts(), ['Overview', 'Tubes', 'Jobs', 'Ended', 'Search', 'Connections', 'Server']);
+  assert.deepEqual(await screens.allInnerTexts(), ['Overview', 'Tubes', 'Jobs', 'Ended', 'Search', 'Schedules', 'Connections', 'Server']);
   assert.equal(await page.locator('header').count(), 1);
   assert.equal(await page.getByLabel('Theme').inputValue(), 'dark');
   await page.getByLabel('Theme').selectOption('system');

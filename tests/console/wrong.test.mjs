@@ -231,7 +231,7 @@ page_test('A limited user has a first page, a menu of what is allowed, and is to
   server.mock.users = new Map([['prn_one_x', {name: 'one', may: {monitor: false, admin: false}, tubes: {mine: ['inspect'], theirs: []}}],
     ['prn_put_x', {name: 'put', may: {monitor: false, admin: false}, inspect: false, tubes: {mine: ['produce'], theirs: []}}]]);
   const menu = () => page.getByRole('navigation', {name: 'Screens'}).getByRole('link').allInnerTexts();
-  for (const [token, places] of [['prn_one_x', ['Overview', 'Tubes', 'Jobs', 'Ended', 'Search']], ['prn_put_x', ['Overview', 'Tubes']]]) {
+  for (const [token, places] of [['prn_one_x', ['Overview', 'Tubes', 'Jobs', 'Ended', 'Search', 'Schedules']], ['prn_put_x', ['Overview', 'Tubes']]]) {
     await page.goto(server.url);
     await page.getByLabel('Token').fill(token);
     await page.keyboard.press('Enter');
