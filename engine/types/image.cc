@@ -74,9 +74,11 @@ struct Fold {
   }
   void operator()(const ScheduleChanged& changed) const {
     ScheduleProgress& progress = image.schedules.at(changed.name).progress;
-    // A start with other time zones may plan an earlier time, and so may a schedule that goes on
-    // after a clock that was wrong; but neither while it puts a job.
-    const bool is_planned_anew = changed.progress.fired == progress.fired;
+    // A start with other time zones may plan an earlier time, but none behind which a job was put.
+    // That is left to the end of a pause, after a clock that was wrong.
+    const bool is_planned_anew =
+        changed.progress.fired == progress.fired &&
+        (changed.progress.planned > changed.progress.last_planned || progress.is_paused);
     CHECK(is_planned_anew || !progress.planned || !changed.progress.planned ||
           *progress.planned <= *changed.progress.planned);
     progress = changed.progress;

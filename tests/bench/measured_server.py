@@ -142,5 +142,12 @@ class Puts(threading.Thread):
         return [times[int(len(times) * part)] * 1e3 for part in (0.5, 0.99)]
 
 
+def microseconds_each(server, before, after, count):
+    """Of so many steps: processor time of the loop for each, and of the other threads. The two times are times_of()."""
+    ran = {thread: after[thread][0] - before.get(thread, (0,))[0] for thread in after}
+    loop = ran.pop(server.process.pid)
+    return loop / 1e3 / count, sum(ran.values()) / 1e3 / count
+
+
 def print_row(*cells):
     print("| " + " | ".join(cell if isinstance(cell, str) else f"{cell:,.1f}" for cell in cells) + " |", flush=True)

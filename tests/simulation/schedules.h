@@ -6,9 +6,11 @@
 #include "engine/types/image.h"
 #include "tests/simulation/server.h"
 
-// Runs in which schedules put jobs. No client of the history takes part, because the checker does
-// not know of jobs that nobody has put; so it sees no answers, and what is true is read from the
-// image that each start finds.
+// Runs in which schedules put jobs. They are blind to cron expressions and `at`, to pauses and
+// other changes of a schedule, and to what workers do with the jobs; tests/schedules and
+// tests/model have those. No client of the history takes part, because the checker does not know of
+// jobs that nobody has put; so it sees no answers, and what is true is read from the image that
+// each start finds.
 namespace perennial::simulation {
 
 // Each planned time of a schedule has put one job, or is counted as skipped or missed. Returns what

@@ -86,12 +86,14 @@ Status read_range(const Field& field, std::string_view item, Set set) {
   const std::string_view range = item.substr(0, slash);
   int step = 1;
   if (slash != std::string_view::npos) {
-    step = number_of(item.substr(slash + 1)).value_or(0);
-    const bool is_long = item.substr(slash + 1).find_first_not_of("0123456789") == item.npos;
-    if (step < 1 && is_long && item.size() > slash + 5) {
-      return wrong(field, item, "has no step of at most 9999");
+    const std::string_view digits = item.substr(slash + 1);
+    const bool is_too_large =
+        digits.size() > 4 && digits.find_first_not_of("0123456789") == digits.npos;
+    step = number_of(digits).value_or(0);
+    if (step < 1) {
+      return wrong(field, item,
+                   is_too_large ? "has no step of at most 9999" : "has no step of at least 1");
     }
-    if (step < 1) return wrong(field, item, "has no step of at least 1");
   }
   int first = field.least;
   int last = field.most;
@@ -226,16 +228,13 @@ Result<Cron> Cron::parse(std::string_view text) {
   if (lower.starts_with('@')) {
     const auto* const found = std::find_if(std::begin(words), std::end(words),
                                            [&](const auto& word) { return word.first == lower; });
-    const size_t blank = lower.find_first_of(" \t");
-    if (found == std::end(words) && blank != std::string::npos) {
-      return Status(
-          StatusCode::InvalidArgument,
-          fmt::format("'{}': a word that begins with @ stands alone", common::printable(lower)));
-    }
     if (found == std::end(words)) {
+      const bool has_more = lower.find_first_of(" \t") != std::string::npos;
       return Status(StatusCode::InvalidArgument,
-                    fmt::format("'{}' is not known: @yearly, @monthly, @weekly, @daily, @hourly",
-                                common::printable(lower)));
+                    fmt::format("'{}'{}", common::printable(lower),
+                                has_more ? ": a word that begins with @ stands alone"
+                                         : " is not known: @yearly, @monthly, @weekly, @daily, "
+                                           "@hourly"));
     }
     lower = found->second;
   }

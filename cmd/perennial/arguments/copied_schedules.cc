@@ -17,10 +17,10 @@ Status check_copied_schedules(std::string_view how) {
 
 std::string schedules_paused_text(uint64_t paused, std::string_view command) {
   return fmt::format(
-      "{} schedules are paused, so that they put no jobs beside those of the original. Where this\n"
-      "takes its place, {} again with --schedules=active: they make up for what was missed. Or "
-      "end\n"
-      "it with 'perennial schedule pause --all --resume', also of those that were paused before.\n",
+      "{} schedules are paused, so that they put no jobs beside those of the original. Where\n"
+      "this takes its place, {} again with --schedules=active: they make up for what was\n"
+      "missed. Or end it with 'perennial schedule pause --all --resume', also of those that\n"
+      "were paused before.\n",
       paused, command);
 }
 

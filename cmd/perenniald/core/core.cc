@@ -48,7 +48,8 @@ bool is_for_admins(const Command& command) {
       command);
 }
 
-// One that is gone is missed when its time has come.
+// That a schedule is gone is noticed only when its time has come, so the audit says whose doing it
+// was.
 bool changes_schedule(const Command& command) {
   return std::holds_alternative<SetSchedule>(command) ||
          std::holds_alternative<DeleteSchedule>(command) ||

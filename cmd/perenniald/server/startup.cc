@@ -195,8 +195,7 @@ Status Startup::load(store::Store& store, ClockCheck& check) {
   sink.schedule = [&](const ScheduleStored& stored, std::string_view body) {
     found_.schedule_bodies.emplace_back(stored.schedule->name, Body(body));
     const auto* const cron = std::get_if<ScheduleCron>(&stored.schedule->when);
-    if (cron != nullptr && !calendar::find_zone(cron->zone).ok())
-      ++found_.unknown_zones[cron->zone];
+    if (cron != nullptr) ++found_.unknown_zones[cron->zone];
     return engine_.restore_schedule(stored);
   };
   sink.job = [&](const JobRow& row) {
@@ -208,6 +207,8 @@ Status Startup::load(store::Store& store, ClockCheck& check) {
     return engine_.restore_key(key, now);
   };
   Status loaded = store.load(sink);
+  std::erase_if(found_.unknown_zones,
+                [](const auto& zone) { return calendar::find_zone(zone.first).ok(); });
   for (const auto& [tube, span] : ended) {
     check.ended(span.next - span.first, engine_.view().settings_of(tube).keep);
   }

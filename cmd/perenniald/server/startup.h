@@ -35,8 +35,7 @@ class Startup {
     StateCounts jobs;        // By their state on disk.
     uint64_t tubes = 0;
     std::vector<std::pair<std::string, Body>> schedule_bodies;  // By name, for core.
-    // The time zones of schedules that this system does not know, and of how many schedules each
-    // is.
+    // The zones that this system does not know, and how many schedules each has.
     std::map<std::string, uint64_t> unknown_zones;
     Nanos took = 0;  // Of a node of a cluster: from its election on.
     Nanos now = 0;   // The time with which it was loaded, at `measured_at` by TurnClock::steady().

@@ -20,7 +20,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 sys.path.insert(0, os.path.join(HERE, "../sockets"))
-from measured_server import Client, Puts, Server, print_row, put  # noqa: E402
+from measured_server import Client, Puts, Server, microseconds_each, print_row, put  # noqa: E402
 from put_cost import times_of  # noqa: E402
 
 NOTE_OF = 100  # One job of so many gets a note.
@@ -77,9 +77,7 @@ def cost_of(program, keeps, has_notes, arguments):
         before, written = times_of(server.process.pid), server.written_mb()
         count = cycles(clients, arguments.cycles // len(clients), has_notes)
         after = times_of(server.process.pid)
-        ran = {thread: after[thread][0] - before.get(thread, (0,))[0] for thread in after}
-        loop = ran.pop(server.process.pid)
-        return loop / 1e3 / count, sum(ran.values()) / 1e3 / count, (server.written_mb() - written) * 1e3 / count
+        return (*microseconds_each(server, before, after, count), (server.written_mb() - written) * 1e3 / count)
     finally:
         server.end()
 

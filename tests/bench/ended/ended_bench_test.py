@@ -1,26 +1,16 @@
 """Whether ended_bench.py measures what it says, in small. No time is asserted."""
 
+import functools
 import os
-import subprocess
 import sys
-import tempfile
 
-BUILD = os.environ["BUILD"]
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+import bench_rows  # noqa: E402
 
+rows_of = functools.partial(bench_rows.rows_of, os.path.join(HERE, "ended_bench.py"))
 
-def rows_of(*words):
-    """The rows of the table that a task prints, without its head: the first cell, and the numbers behind it."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = subprocess.run([sys.executable, os.path.join(HERE, "ended_bench.py"), *words, "--build", BUILD,
-                                 "--folder", folder],
-                                check=True, capture_output=True, text=True).stdout
-        assert not os.listdir(folder), os.listdir(folder)
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in output.splitlines()]
-    return [(row[0], [float(cell.replace(",", "")) for cell in row[1:]]) for row in rows[2:]]
-
-
-costs = rows_of("cost", "--connections", "5", "--cycles", "1000", "--rounds", "1", "--baseline", BUILD + "/perenniald")
+costs = rows_of("cost", "--connections", "5", "--cycles", "1000", "--rounds", "1", "--baseline", os.environ["BUILD"] + "/perenniald")
 assert [name for name, _ in costs] == ["baseline", "without keep", "notes on a hundredth", "keep",
                                        "keep, and notes on a hundredth"], costs
 # With few clients the loop itself writes to the disk, so that other threads may have nothing to do.

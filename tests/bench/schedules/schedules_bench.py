@@ -19,7 +19,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 sys.path.insert(0, os.path.join(HERE, "../sockets"))
-from measured_server import BODY, Client, Puts, Server, print_row, put  # noqa: E402
+from measured_server import BODY, Client, Puts, Server, microseconds_each, print_row, put  # noqa: E402
 from put_cost import times_of  # noqa: E402
 
 PAGE = 1_000  # So many commands are sent together.
@@ -74,10 +74,7 @@ def cost_of(kind, arguments):
         else:
             put_jobs(client, arguments.jobs, together)
         after, count = times_of(server.process.pid), jobs_of(client) - jobs
-        ran = {thread: after[thread][0] - times.get(thread, (0,))[0] for thread in after}
-        loop = ran.pop(server.process.pid)
-        return (loop / 1e3 / count, sum(ran.values()) / 1e3 / count,
-                (server.written_mb() - written) * 1e3 / count)
+        return (*microseconds_each(server, times, after, count), (server.written_mb() - written) * 1e3 / count)
     finally:
         server.end()
 

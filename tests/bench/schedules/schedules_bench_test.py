@@ -1,24 +1,14 @@
 """Whether schedules_bench.py measures what it says, in small. No time is asserted."""
 
+import functools
 import os
-import subprocess
 import sys
-import tempfile
 
-BUILD = os.environ["BUILD"]
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+import bench_rows  # noqa: E402
 
-
-def rows_of(*words):
-    """The rows of the table that a task prints, without its head: the first cell, and the numbers behind it."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = subprocess.run([sys.executable, os.path.join(HERE, "schedules_bench.py"), *words, "--build", BUILD,
-                                 "--folder", folder],
-                                check=True, capture_output=True, text=True).stdout
-        assert not os.listdir(folder), os.listdir(folder)
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in output.splitlines()]
-    return [(row[0], [float(cell.replace(",", "") or 0) for cell in row[1:]]) for row in rows[2:]]
-
+rows_of = functools.partial(bench_rows.rows_of, os.path.join(HERE, "schedules_bench.py"))
 
 costs = rows_of("firing", "--schedules", "20", "--jobs", "200", "--rounds", "1", "--seconds", "2")
 assert [name for name, _ in costs] == ["put", "put, 50 together", "every", "cron"], costs

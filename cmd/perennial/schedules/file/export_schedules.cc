@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,7 +67,7 @@ Subcommand schedule_export_command() {
       .summary = "Write the schedules of a server as the file that 'apply' reads",
       .about =
           "Prints YAML: of each schedule what differs from a schedule of which only the times are "
-          "said, and the anchor of a period, so that another server goes on in the same step. A "
+          "said, and the anchor of a period, so that another server has the same times. A "
           "body that is no text is in base64, with YAML's tag !!binary. A schedule whose one time "
           "has passed is left out: another server would make up for it.\n\n"
           "To move schedules to another server: export them, pause them here, and apply the file "

@@ -46,7 +46,7 @@ export function use_route() {
 }
 
 /**
- * The name of a tube as a part of a path. A browser takes "." and ".." for "here" and "above", encoded or not. No tube's name begins with a dash, so
+ * The name of a tube or of a schedule as a part of a path. A browser takes "." and ".." for "here" and "above", encoded or not. No name begins with a dash, so
  * these two get one in front.
  * @param {string} name
  */
@@ -58,11 +58,8 @@ export const job_states = ['ready', 'reserved', 'delayed', 'buried'];
 /** @param {string} name @param {string} [state] */
 export const tube_href = (name, state = '') => `/tubes/${tube_part(name)}${state && '/' + state}`;
 
-/** As of a tube. */
-export const schedule_part = tube_part;
-
 /** @param {string} name */
-export const schedule_href = (name) => `/schedules/${schedule_part(name)}`;
+export const schedule_href = (name) => `/schedules/${tube_part(name)}`;
 
 /** @param {string} id */
 export const connection_href = (id) => `/connections?id=${encodeURIComponent(id)}`;

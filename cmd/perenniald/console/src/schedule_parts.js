@@ -9,14 +9,14 @@ import {html} from './html.js';
 import {Badge, StateBadge} from './icon.js';
 import {refresh, use_poll} from './live.js';
 import {EmptyRow, Problem} from './parts.js';
-import {job_href, schedule_part} from './router.js';
+import {job_href, tube_part} from './router.js';
 
 /** @typedef {import('./types.js').Schedule} Schedule */
 
 const shown_times = 10;
 
 /** @param {string} name @param {string} [rest] */
-export const schedule_path = (name, rest = '') => `/schedules/${schedule_part(name)}${rest}`;
+export const schedule_path = (name, rest = '') => `/schedules/${tube_part(name)}${rest}`;
 
 /** A time of the API without its parts of a second, where there are none. @param {string|null} time */
 export const moment = (time) => (time === null ? '–' : visible_line(time).replace('T', ' ').replace(/\.000(?=Z|[+-])/, ''));

@@ -43,8 +43,8 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, std::strin
       // dash, so a name of dots alone may have one in front.
       const bool is_of_tubes = wanted == "/{tube}" || wanted == "/{schedule}";
       const bool has_dots =
-          name && name->size() > 1 && name->find_first_not_of('.', 1) == name->npos;
-      if (has_dots && is_of_tubes && name->front() == '-') name->erase(0, 1);
+          name && name->starts_with("-.") && name->find_first_not_of('.', 1) == name->npos;
+      if (has_dots && is_of_tubes) name->erase(0, 1);
       if (!name || name->empty()) return std::nullopt;
       names.push_back(*std::move(name));
     } else if (wanted != given) {
