@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
+#include "cmd/common/yaml/one_document.h"
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/config/config_types.h"
 #include "engine/types/check.h"
@@ -27,9 +28,10 @@ struct Reader {
   std::string_view name;
   Problems problems = {};
 
-  void problem(const YAML::Mark& mark, std::string_view what) {
-    problems.push_back(fmt::format("{}:{}: {}", name, mark.line + 1, what));
+  void problem_in(int line, std::string_view what) {
+    problems.push_back(fmt::format("{}:{}: {}", name, line, what));
   }
+  void problem(const YAML::Mark& mark, std::string_view what) { problem_in(mark.line + 1, what); }
   void expected(const YAML::Mark& mark, std::string_view path, std::string_view what) {
     problem(mark, fmt::format("{}: expected {}", path, what));
   }
@@ -298,14 +300,14 @@ std::string sections_yaml(const ValueType& type, const void* value) {
 
 // Reads the one document of a text.
 template <typename Read>
-Problems read_document(Reader& reader, std::string_view yaml, Read read) {
+Problems read_document(Reader& reader, const std::string& text, Read read) {
+  if (const auto wrong = common::not_one_document(text); wrong) {
+    reader.problem_in(wrong->line, wrong->what);
+    return std::move(reader.problems);
+  }
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-    if (documents.size() > 1) {
-      reader.problem(documents[1].Mark(), "a second document ('---'): there may be only one");
-    } else if (!documents.empty() && !documents[0].IsNull()) {  // Null: it has comments only.
-      read(documents[0]);
-    }
+    const YAML::Node document = YAML::Load(text);
+    if (!document.IsNull()) read(document);  // Null: it has comments only.
   } catch (const YAML::Exception& error) {
     reader.problem(error.mark, error.msg);
   }
@@ -316,7 +318,7 @@ Problems read_document(Reader& reader, std::string_view yaml, Read read) {
 
 Problems read_config(Config& config, std::string_view yaml, std::string_view name) {
   Reader reader{name};
-  return read_document(reader, yaml, [&](const YAML::Node& root) {
+  return read_document(reader, std::string(yaml), [&](const YAML::Node& root) {
     if (!root.IsMap()) {
       return reader.problem(root.Mark(), "expected lines of the form 'key: value'");
     }
@@ -332,7 +334,7 @@ Problems read_config(Config& config, std::string_view yaml, std::string_view nam
 Problems read_users(std::vector<access::User>& users, std::string_view yaml,
                     std::string_view name) {
   Reader reader{name};
-  return read_document(reader, yaml, [&](const YAML::Node& root) {
+  return read_document(reader, std::string(yaml), [&](const YAML::Node& root) {
     reader.read_sections(users_type, &users, root, "users");
   });
 }

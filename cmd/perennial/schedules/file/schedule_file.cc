@@ -14,6 +14,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "cmd/common/tool/command_words.h"
+#include "cmd/common/yaml/one_document.h"
 #include "cmd/perennial/arguments/arguments.h"
 #include "cmd/perennial/arguments/body.h"
 #include "cmd/perennial/output/text.h"
@@ -153,12 +154,10 @@ class FileReader {
  public:
   explicit FileReader(const std::string& path) : path_(path) {}
 
-  Result<ScheduleFile> read(const std::vector<YAML::Node>& documents) {
-    if (documents.empty())
-      return wrong_in_file(path_, YAML::Mark::null_mark(), "the file is empty");
-    if (documents.size() > 1)
-      return wrong_in_file(path_, documents[1].Mark(), "a second document begins here");
-    if (Status keys = read_keys(documents.front()); !keys.ok()) return keys;
+  Result<ScheduleFile> read(const YAML::Node& document) {
+    if (document.IsNull() && document.Mark().is_null())
+      return wrong_in_file(path_, document.Mark(), "the file is empty");
+    if (Status keys = read_keys(document); !keys.ok()) return keys;
     for (const YAML::Node& node : *list_) {
       if (Status added = add(node); !added.ok()) return added;
     }
@@ -292,10 +291,14 @@ Result<ScheduleFile> read_schedule_file(const std::string& path) {
   // Nothing else says why it cannot be opened.
   const Result<std::string> text = read_body(GivenBody{.file = path});
   if (!text.ok()) return Status(StatusCode::InvalidArgument, text.status().message());
+  if (const auto wrong = common::not_one_document(*text); wrong) {
+    return Status(StatusCode::InvalidArgument, fmt::format("{}:{}: {}{}", path, wrong->line,
+                                                           wrong->what, hint_for(wrong->what)));
+  }
   try {
-    return FileReader(path).read(YAML::LoadAll(*text));
+    return FileReader(path).read(YAML::Load(*text));
   } catch (const YAML::Exception& error) {
-    return wrong_in_file(path, error.mark, fmt::format("{}{}", error.msg, hint_for(error.msg)));
+    return wrong_in_file(path, error.mark, error.msg);
   }
 }
 

@@ -156,6 +156,8 @@ TEST_F(ScheduleFiles, AreRefusedWithTheLineAndTheKey) {
   const BadFile all[] = {
       // The file.
       {"", "FILE: the file is empty"},
+      {"# nothing", "FILE: the file is empty"},
+      {", a", "FILE:1: what stands here belongs to no value"},
       {"a: b: c", "FILE:1: illegal map value"},
       {"schedules:\n- cron: * 3 * * *\n",
        "FILE:2: alias not found after *; an expression that begins with '*' or '@' needs quotes"},

@@ -276,6 +276,8 @@ TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
       {"listen: 127.0.0.1\n---\n", "f:3: a second document"},
       {"# nothing\n---\nport: 1\n---\nport: 1\n--- 7", "f:5: a second document"},
       {"port: 1\n---\nuser: [", "f:3: "},
+      {", port: 1", "f:1: what stands here belongs to no value"},
+      {"port: 1\n---\n, 1", "f:3: a second document"},
   };
   for (const Case& c : cases) {
     Config config = default_config();
