@@ -29,6 +29,28 @@ esac
 printf 'done %s %s\n' "$2" "$body" >>"$1"
 """
 COMMANDS_AT_A_TIME = 4
+# About how far producers may be ahead of the workers. A job takes a worker a hundred times as long as a put, and what is left in the end is waited for.
+AHEAD_MAX = 100
+
+
+class RunCount:
+    """How many lines the file of the runs has. Each reading goes on where the last one ended."""
+
+    def __init__(self, path):
+        self.path = path
+        self.lock = threading.Lock()
+        self.place = 0
+        self.lines = 0
+
+    def read(self):
+        with self.lock:
+            if os.path.exists(self.path):
+                with open(self.path, "rb") as file:
+                    file.seek(self.place)
+                    new = file.read()
+                self.place += len(new)
+                self.lines += new.count(b"\n")
+            return self.lines
 
 
 class WorkLoad:
@@ -36,6 +58,7 @@ class WorkLoad:
         self.port = port
         self.runs_file = os.path.join(folder, "runs")
         self.ledger = Ledger()
+        self.run_count = RunCount(self.runs_file)
         self.stopping = threading.Event()
         self.workers = []
         self.logs = []
@@ -63,6 +86,9 @@ class WorkLoad:
             nonlocal count
             client.ask(b"use %s\r\n" % TUBE.encode())
             while not self.stopping.is_set():
+                if self.put() - self.run_count.read() > AHEAD_MAX:
+                    time.sleep(0.05)
+                    continue
                 count += 1
                 body = f"{number}-{count}-{'x' * rng.randrange(200)}".encode()
                 self._put(client, rng, body)
