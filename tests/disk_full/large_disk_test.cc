@@ -50,7 +50,8 @@ class LargeDisk : public testing::TestWithParam<DeletedCase> {
  protected:
   void SetUp() override {
     if (has_own_mounts()) disk_ = SmallDisk::in_a_file(3072 * mib);
-    if (disk_ == nullptr) GTEST_SKIP() << "no right to mount a file: see FullDisk.* in store_test";
+    if (disk_ == nullptr)
+      GTEST_SKIP() << "no right to mount a file: see FullDisk.* in store_damage_test";
     server_ = std::make_unique<support::ServerProcess>(support::ServerSetup{
         .flags = {"-b", data_dir(), "-z", "1MiB"}, .data_dir = false, .unix_socket = true});
     const Status started = server_->start();
