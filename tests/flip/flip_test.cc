@@ -161,7 +161,7 @@ TEST(Flip, OfAByteOfEndedJobsCostsTheEndedJobsInItsBlock) {
   for (const Family family : {Family::Ended, Family::EndedOrder}) {
     std::vector<BlockPlace> places = block_places(specimen, family);
     ASSERT_FALSE(places.empty());
-    std::ranges::sort(places, std::greater<>(), &BlockPlace::ended);  // A job is lost in any case.
+    std::ranges::sort(places, std::greater<>(), &BlockPlace::ended);  // The first flip loses a job.
     for (uint64_t n = 0; n < std::max<uint64_t>(positions() / 10, 1); ++n) {
       const BlockPlace& place = places[n % places.size()];
       std::string what;
