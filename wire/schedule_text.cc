@@ -69,6 +69,11 @@ void append_put(std::string& out, const Put& put) {
   }
 }
 
+// Empty: it is not.
+std::string_view refusal_text(const ScheduleSeen& seen) {
+  return seen.refusal ? name_of(*seen.refusal) : "";
+}
+
 }  // namespace
 
 std::string missed_text(uint32_t missed_max) {
@@ -94,16 +99,17 @@ std::string schedule_yaml(const ScheduleSeen& seen) {
   std::string out = fmt::format("---\nname: \"{}\"\ntube: \"{}\"\n{}\n", schedule.name,
                                 schedule.tube, when_text(schedule.when, "\n"));
   append_put(out, schedule.put);
-  fmt::format_to(
-      std::back_inserter(out),
-      "missed: {}\noverlap: {}\njitter: {}\npaused: {}\nstate: {}\nrefused: {}\n"
-      "planned: \"{}\"\nnext: \"{}\"\nlast-planned: \"{}\"\nlast-fired: \"{}\"\nlast-job: {}\n"
-      "last-job-state: \"{}\"\nfired: {}\nskipped: {}\nmissed-times: {}\n",
-      missed_text(schedule.missed_max), overlap_text(schedule.overlap),
-      duration_text(schedule.jitter), progress.is_paused, state_text(progress), seen.is_refused,
-      next_text(progress.planned, 0), next_text(progress.planned, seen.offset),
-      utc_text_if_known(progress.last_planned), utc_text_if_known(progress.last_fired),
-      progress.last_job, last_state_text(seen), progress.fired, progress.skipped, progress.missed);
+  fmt::format_to(std::back_inserter(out),
+                 "missed: {}\noverlap: {}\njitter: {}\npaused: {}\nstate: {}\nrefused: {}\n"
+                 "refused-because: \"{}\"\nplanned: \"{}\"\nnext: \"{}\"\n"
+                 "last-planned: \"{}\"\nlast-fired: \"{}\"\nlast-job: {}\n"
+                 "last-job-state: \"{}\"\nfired: {}\nskipped: {}\nmissed-times: {}\n",
+                 missed_text(schedule.missed_max), overlap_text(schedule.overlap),
+                 duration_text(schedule.jitter), progress.is_paused, state_text(progress),
+                 seen.refusal.has_value(), refusal_text(seen), next_text(progress.planned, 0),
+                 next_text(progress.planned, seen.offset), utc_text_if_known(progress.last_planned),
+                 utc_text_if_known(progress.last_fired), progress.last_job, last_state_text(seen),
+                 progress.fired, progress.skipped, progress.missed);
   return out;
 }
 
@@ -114,14 +120,14 @@ std::string schedules_yaml(const ScheduleList& list) {
     const ScheduleProgress& progress = seen.progress;
     fmt::format_to(
         std::back_inserter(out),
-        "- {{name: \"{}\", tube: \"{}\", {}, state: {}, refused: {}, next: \"{}\", "
-        "last-planned: \"{}\", last-fired: \"{}\", last-job: {}, last-job-state: \"{}\", "
-        "fired: {}, skipped: {}, missed-times: {}}}\n",
+        "- {{name: \"{}\", tube: \"{}\", {}, state: {}, refused: {}, refused-because: \"{}\", "
+        "next: \"{}\", last-planned: \"{}\", last-fired: \"{}\", last-job: {}, "
+        "last-job-state: \"{}\", fired: {}, skipped: {}, missed-times: {}}}\n",
         seen.schedule.name, seen.schedule.tube, when_text(seen.schedule.when, ", "),
-        state_text(progress), seen.is_refused, next_text(progress.planned, seen.offset),
-        utc_text_if_known(progress.last_planned), utc_text_if_known(progress.last_fired),
-        progress.last_job, last_state_text(seen), progress.fired, progress.skipped,
-        progress.missed);
+        state_text(progress), seen.refusal.has_value(), refusal_text(seen),
+        next_text(progress.planned, seen.offset), utc_text_if_known(progress.last_planned),
+        utc_text_if_known(progress.last_fired), progress.last_job, last_state_text(seen),
+        progress.fired, progress.skipped, progress.missed);
   }
   return out;
 }

@@ -78,7 +78,8 @@ Passing passing(State& state, const ScheduleEntry& entry, const Planned& next) {
 // Whether no job is put, because none is put for times that were missed. One that was refused was
 // not missed.
 bool is_too_late(const State& state, const ScheduleEntry& entry, Nanos planned) {
-  if (entry.schedule().missed_max > 0 || entry.refused == planned) return false;
+  const bool was_refused = entry.refused && entry.refused->planned == planned;
+  if (entry.schedule().missed_max > 0 || was_refused) return false;
   return state.turn.wall() - later(planned, entry.offset) > schedule_grace;
 }
 
@@ -101,9 +102,9 @@ void pass(State& state, const ScheduleEntry& entry) {
     change(state, entry, after, made_up);
   } else {
     const Firing firing = fire(state, entry, times.planned, after, made_up);
-    if (std::holds_alternative<PutRefusal>(firing)) {
+    if (const auto* const why = std::get_if<PutRefusal>(&firing)) {
       const Nanos retry_at = later(state.turn.now(), schedule_retry);
-      return state.schedules.refuse(entry, times.planned, retry_at);
+      return state.schedules.refuse(entry, {.planned = times.planned, .why = *why}, retry_at);
     }
   }
   state.counters.schedules.missed += missed;

@@ -165,8 +165,10 @@ namespace {
 
 std::optional<EngineView::SeenSchedule> seen(const ScheduleEntry* entry) {
   if (entry == nullptr) return std::nullopt;
-  return EngineView::SeenSchedule{
-      .stored = &entry->stored, .offset = entry->offset, .is_refused = entry->retry_at > 0};
+  EngineView::SeenSchedule seen = {
+      .stored = &entry->stored, .offset = entry->offset, .refusal = std::nullopt};
+  if (entry->retry_at > 0 && entry->refused) seen.refusal = entry->refused->why;
+  return seen;
 }
 
 }  // namespace

@@ -59,11 +59,12 @@ void ScheduleTable::change(const ScheduleEntry& entry, const ScheduleProgress& p
   enter(place);
 }
 
-void ScheduleTable::refuse(const ScheduleEntry& entry, Nanos planned, Nanos retry_at) {
+void ScheduleTable::refuse(const ScheduleEntry& entry, const ScheduleRefusal& refusal,
+                           Nanos retry_at) {
   const auto place = own(entry);
   leave(place);
   place->second.retry_at = retry_at;
-  place->second.refused = planned;
+  place->second.refused = refusal;
   enter(place);
 }
 

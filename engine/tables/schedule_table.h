@@ -12,9 +12,16 @@
 #include "engine/types/basic.h"
 #include "engine/types/input.h"
 #include "engine/types/schedule.h"
+#include "engine/types/stats.h"
 #include "engine/types/transition.h"
 
 namespace perennial::engine {
+
+// A put of a schedule that was refused: for which planned time, and why.
+struct ScheduleRefusal {
+  Nanos planned;
+  PutRefusal why;
+};
 
 // A schedule, and what is known of it in memory only.
 struct ScheduleEntry {
@@ -22,8 +29,8 @@ struct ScheduleEntry {
   Nanos offset = 0;  // Its planned times are due by so much later.
   // A put of it was refused, and is tried again at this time of the engine. 0: none was.
   Nanos retry_at = 0;
-  // For which planned time.
-  std::optional<Nanos> refused = {};
+  // What was refused last, if that time has not passed meanwhile.
+  std::optional<ScheduleRefusal> refused = {};
   // How many of the planned times that were missed it has made up for without a break.
   uint32_t made_up = 0;
 
@@ -63,8 +70,8 @@ class ScheduleTable {
   void set(const ScheduleStored& stored);
   // A planned time has passed, or the schedule was paused. It is not refused any more.
   void change(const ScheduleEntry& entry, const ScheduleProgress& progress, uint32_t made_up);
-  // Its put was refused now, for this planned time.
-  void refuse(const ScheduleEntry& entry, Nanos planned, Nanos retry_at);
+  // Its put was refused now.
+  void refuse(const ScheduleEntry& entry, const ScheduleRefusal& refusal, Nanos retry_at);
   // Its put was refused, and is due as any other again.
   void end_refusal(const ScheduleEntry& entry);
   void erase(const ScheduleEntry& entry);

@@ -226,7 +226,7 @@ struct ScheduleSeen {
   Schedule schedule;
   ScheduleProgress progress;
   Nanos offset = 0;                             // Its planned times are due by so much later.
-  bool is_refused = false;                      // Its put is being refused, and tried again.
+  std::optional<PutRefusal> refusal = {};       // Why its put is being refused, if it is.
   std::optional<JobState> last_job_state = {};  // None: the job is gone, or there was none.
 };
 struct ScheduleList {

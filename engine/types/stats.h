@@ -236,6 +236,12 @@ enum class PutRefusal : uint8_t {
   Crlf,   // The body does not end in CRLF.
 };
 using PutRefusals = std::array<uint64_t, 7>;  // By PutRefusal.
+// A limit has the name of its setting.
+inline constexpr std::array<std::string_view, std::tuple_size_v<PutRefusals>> put_refusal_names = {
+    "draining", "space", "jobs_max", "keys_max", "tubes_max", "size", "crlf"};
+inline constexpr std::string_view name_of(PutRefusal why) {
+  return put_refusal_names[static_cast<size_t>(why)];
+}
 
 // The engine's part of stats.
 struct EngineStats {

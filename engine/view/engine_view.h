@@ -77,12 +77,12 @@ class EngineView {
   // How many jobs have ended since the start in tubes that keep such jobs, and were not kept:
   // Input::keeps_ended.
   uint64_t ended_not_kept() const;
-  // A schedule as it is, by how much its planned times are due later, and whether its put is being
-  // refused.
+  // A schedule as it is, by how much its planned times are due later, and why its put is being
+  // refused, if it is.
   struct SeenSchedule {
     const ScheduleStored* stored;
     Nanos offset;
-    bool is_refused;
+    std::optional<PutRefusal> refusal;
   };
   // None: there is no such schedule; or none behind this name, in the order of names.
   std::optional<SeenSchedule> schedule(std::string_view name) const;

@@ -95,7 +95,7 @@ export class Queue {
     const {cron = '0 3 * * *', every_seconds = null, at = null} = fields;
     const is_cron = every_seconds === null && at === null;
     const schedule = {name, tube: 'default', every_seconds, anchor: every_seconds === null ? null : '2026-11-29T00:00:00.000Z', cron: is_cron ? cron : null,
-      zone: is_cron ? fields.zone ?? 'UTC' : null, at, state: 'active', paused: false, refused: false, planned: '2030-01-01T03:00:00.000Z', next: '2030-01-01T03:00:00.000Z',
+      zone: is_cron ? fields.zone ?? 'UTC' : null, at, state: 'active', paused: false, refused: false, refused_because: null, planned: '2030-01-01T03:00:00.000Z', next: '2030-01-01T03:00:00.000Z',
       last_planned: null, last_fired: null, last_job: null, last_job_state: null, fired: 0, skipped: 0, missed_times: 0, priority: 1024, delay_seconds: 0, ttr_seconds: 60,
       tries: null, backoff: null, dead: null, expire_seconds: null, key: null, key_seconds: null, key_until: null, concurrency: null, missed: 'one', overlap: 'allow',
       jitter_seconds: 0, body: '', ...fields, ...(is_cron ? {cron} : {})};
@@ -998,7 +998,7 @@ export function fill(queue, {tubes = 300, buried = 250, ready = 40} = {}) {
   const mailed = queue.put('mail', 'the bills');
   queue.schedule('nightly', {tube: 'mail', cron: '0 3 * * mon-fri', zone: 'Europe/Berlin', body: 'the bills', fired: 12, last_job: String(mailed.id), last_planned: '2026-11-27T02:00:00.000Z',
     last_fired: '2026-11-27T02:00:00.012Z', jitter_seconds: 900, tries: 3, overlap: 'skip'});
-  queue.schedule('ping', {tube: 'webhooks', every_seconds: 90, body: 'ping', refused: true, fired: 1234567, missed_times: 41, last_job: '999999'});
+  queue.schedule('ping', {tube: 'webhooks', every_seconds: 90, body: 'ping', refused: true, refused_because: 'jobs_max', fired: 1234567, missed_times: 41, last_job: '999999'});
   queue.schedule('moved', {tube: 'reports.daily', zone: 'Asia/Rangoon', state: 'no-zone', planned: null, next: null, body: 'x'});
   queue.schedule('launch', {tube: 'mail', at: '2026-11-01T09:00:00.000Z', state: 'over', planned: null, next: null, fired: 1, last_job: '3', body: 'x'});
   queue.schedule('reports', {tube: 'reports.daily', state: 'paused', paused: true, skipped: 3, body: 'x'});

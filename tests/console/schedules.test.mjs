@@ -16,7 +16,7 @@ const set = (server, name, fields) => (is_mock ? server.queue.schedule(name, fie
 page_test('Schedules are listed with their times, their state and what came of them', async (page, server) => {
   const there = server.queue.put('mail', 'x');
   server.queue.schedule('nightly', {tube: 'mail', cron: '0 3 * * mon-fri', zone: 'Europe/Berlin', fired: 12, skipped: 2, missed_times: 1, last_job: String(there.id)});
-  server.queue.schedule('ping', {every_seconds: 90, refused: true, fired: 1234567, last_job: '999'});
+  server.queue.schedule('ping', {every_seconds: 90, refused: true, refused_because: 'tubes_max', fired: 1234567, last_job: '999'});
   server.queue.schedule('over', {at: '2026-11-01T09:00:00.000Z', state: 'over', next: null, planned: null});
   server.queue.schedule('moved', {state: 'no-zone', zone: 'Asia/Rangoon', next: null, planned: null});
   await page.goto(`${server.url}/schedules`);
@@ -110,6 +110,15 @@ page_test('What is refused, and a server that is gone, are said', async (page, s
   await eventually(() => table(page), []);
   await page.goto(`${server.url}/schedules/nightly`);
   await page.getByRole('alert').getByText(no_schedule).waitFor();
+}, {needs_mock: true});
+
+page_test('Why its put is refused is said', async (page, server) => {
+  const said = page.getByRole('alert');
+  for (const [why, text] of [['draining', 'the server or the tube drains'], ['tubes_max', 'as many tubes as tubes_max allows'], ['a new reason', 'of a new reason']]) {
+    server.queue.schedule('ping', {every_seconds: 90, refused: true, refused_because: why});
+    await page.goto(`${server.url}/schedules/ping`);
+    await said.getByText(text).waitFor();
+  }
 }, {needs_mock: true});
 
 page_test('The next ten times are shown while one types, and what is wrong is said', async (page, server) => {

@@ -539,7 +539,7 @@ TEST_F(Schedules, WhosePutIsRefusedAreTriedAgain) {
   accepts_ = false;
   pass(100 * second);
   EXPECT_TRUE(output_.transitions.empty()) << "nothing is stored";
-  EXPECT_TRUE(engine_->view().schedule("s")->is_refused);
+  EXPECT_EQ(engine_->view().schedule("s")->refusal, PutRefusal::Space);
   EXPECT_EQ(engine_->view().schedule_counts().refused, 1u);
   EXPECT_EQ(engine_->next_deadline(), now_ + second);
   for (int i = 0; i < 70; ++i) pass(second);
@@ -604,7 +604,7 @@ TEST_F(Schedules, AreRunOnceMore) {
   accepts_ = false;
   apply(Command(RunSchedule{"s"}));
   EXPECT_EQ(word(), Word::OutOfMemory);
-  EXPECT_FALSE(engine_->view().schedule("s")->is_refused);
+  EXPECT_EQ(engine_->view().schedule("s")->refusal, std::nullopt);
 }
 
 TEST_F(Schedules, ThatSkipAreNotRunBesideTheirJob) {

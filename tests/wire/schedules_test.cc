@@ -199,7 +199,7 @@ ScheduleSeen seen_schedule() {
                        .missed = 7,
                        .is_paused = true},
           .offset = nanos_per_second,
-          .is_refused = true,
+          .refusal = PutRefusal::Jobs,
           .last_job_state = JobState::Buried};
 }
 
@@ -215,7 +215,7 @@ TEST(ScheduleText, ShowsWhatIsSetAndHowFarItIs) {
             "\"Europe/Berlin\"\npri: 1\ndelay: 2500ms\nttr: 3250ms\nbytes: 4\ntries: 3\nbackoff: "
             "\"1:2\"\ndead: \"dead\"\nexpire: 90\nidp: \"k:9\"\nuntil: ttl\ncon: \"c:2\"\nmissed: "
             "7\noverlap: replace\njitter: 1500ms\npaused: true\nstate: paused\nrefused: "
-            "true\nplanned: \"2026-11-27T03:05:40.127Z\"\nnext: "
+            "true\nrefused-because: \"jobs_max\"\nplanned: \"2026-11-27T03:05:40.127Z\"\nnext: "
             "\"2026-11-27T03:05:41.127Z\"\nlast-planned: "
             "\"2026-11-27T03:05:39.127Z\"\nlast-fired: \"2026-11-27T03:05:40.127Z\"\nlast-job: "
             "9\nlast-job-state: \"buried\"\nfired: 5\nskipped: 6\nmissed-times: 7\n");
@@ -231,8 +231,9 @@ TEST(ScheduleText, OfOneThatIsNewHasNoEmptyOptions) {
   EXPECT_EQ(schedule_yaml(seen),
             "---\nname: \"s\"\ntube: \"t\"\nevery: 60\nanchor: "
             "\"2026-11-27T03:05:40.127Z\"\npri: 0\ndelay: 0\nttr: 60\nbytes: 0\nmissed: "
-            "one\noverlap: allow\njitter: 0\npaused: false\nstate: over\nrefused: false\nplanned: "
-            "\"\"\nnext: \"\"\nlast-planned: \"\"\nlast-fired: \"\"\nlast-job: "
+            "one\noverlap: allow\njitter: 0\npaused: false\nstate: over\nrefused: false\n"
+            "refused-because: \"\"\nplanned: \"\"\nnext: \"\"\nlast-planned: \"\"\nlast-fired: "
+            "\"\"\nlast-job: "
             "0\nlast-job-state: \"\"\nfired: 0\nskipped: 0\nmissed-times: 0\n");
 }
 
@@ -242,7 +243,8 @@ TEST(ScheduleText, OfAListIsALineForEach) {
   list.schedules.push_back(seen_schedule());
   EXPECT_EQ(schedules_yaml(list),
             "---\ncursor: \"nightly\"\nschedules:\n- {name: \"nightly\", tube: \"mail\", cron: "
-            "\"30 2 * * 1-5\", zone: \"Europe/Berlin\", state: paused, refused: true, next: "
+            "\"30 2 * * 1-5\", zone: \"Europe/Berlin\", state: paused, refused: true, "
+            "refused-because: \"jobs_max\", next: "
             "\"2026-11-27T03:05:41.127Z\", last-planned: \"2026-11-27T03:05:39.127Z\", last-fired: "
             "\"2026-11-27T03:05:40.127Z\", last-job: 9, last-job-state: \"buried\", fired: 5, "
             "skipped: 6, missed-times: 7}\n");

@@ -52,8 +52,10 @@ Subcommand schedule_list_command() {
       .about =
           "WHEN is the period, the cron expression, which is read in ZONE, or the one time. STATE "
           "is 'active'; 'paused'; 'over' when no time is left; or 'no-zone' when the tzdata of "
-          "the server does not know the zone any more. '(refused)' behind it says that the server "
-          "cannot put its job, as when its disk is nearly full, and tries it again each second. "
+          "the server does not know the zone any more. '(refused: WHY)' behind it says that the "
+          "server cannot put its job, and tries it again each second: because it drains "
+          "(draining), lacks space on its disk or in memory (space), or has reached a limit, such "
+          "as jobs_max. "
           "NEXT is when the next job is put, in UTC, with the jitter. LAST JOB is the id of the "
           "one that was put last, and its state, 'gone' if it is no more.\n\n"
           "FIRED counts the jobs that were put, SKIPPED the times that passed because the last "

@@ -80,7 +80,7 @@ ScheduleSeen Core::show_schedule(const engine::EngineView::SeenSchedule& seen) c
   return {.schedule = *seen.stored->schedule,
           .progress = progress,
           .offset = seen.offset,
-          .is_refused = seen.is_refused,
+          .refusal = seen.refusal,
           .last_job_state = engine_.view().state_of_job(progress.last_job)};
 }
 

@@ -32,10 +32,19 @@ const states = new Map([
   ['no-zone', ['bad', 'warning', 'no zone']],
 ]);
 
+const why_refused = new Map([
+  ['draining', 'the server or the tube drains'], ['space', 'the server has no space on its disk or in memory'], ['jobs_max', 'there are as many jobs as jobs_max allows'],
+  ['keys_max', 'there are as many keys as keys_max allows'], ['tubes_max', 'there are as many tubes as tubes_max allows'],
+]);
+
+/** Why its put is refused, which it is. @param {Schedule} schedule */
+export const refusal_text = ({refused_because}) => `Its put is refused, because ${why_refused.get(refused_because ?? '') ?? `of ${visible_line(refused_because ?? 'an unknown reason')}`}. It is tried again each second.`;
+
 /** What there is to say of its state, and why it puts no jobs. @param {{schedule: Schedule}} props */
-export function ScheduleState({schedule: {state, refused}}) {
+export function ScheduleState({schedule}) {
+  const {state, refused} = schedule;
   const [kind, icon, word] = states.get(state) ?? ['', 'warning', visible_line(state)];
-  return html`<${Badge} kind=${kind} icon=${icon}>${word}<//>${refused && html` <${Badge} kind="bad" icon="warning" title="The server cannot put its job, and tries again each second.">refused<//>`}`;
+  return html`<${Badge} kind=${kind} icon=${icon}>${word}<//>${refused && html` <${Badge} kind="bad" icon="warning" title=${refusal_text(schedule)}>refused<//>`}`;
 }
 
 /** @param {{schedule: Schedule}} props */

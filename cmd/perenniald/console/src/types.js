@@ -233,6 +233,7 @@
  * @property {'active'|'paused'|'over'|'no-zone'} state
  * @property {boolean} paused
  * @property {boolean} refused
+ * @property {'draining'|'space'|'jobs_max'|'keys_max'|'tubes_max'|null} refused_because
  * @property {string|null} planned
  * @property {string|null} next With the jitter.
  * @property {string|null} last_planned

@@ -65,7 +65,8 @@ Json schedule_row(const engine::EngineView::SeenSchedule& seen, const engine::En
   const std::optional<JobState> last = engine.state_of_job(progress.last_job);
   out["state"] = wire::state_text(progress);
   out["paused"] = progress.is_paused;
-  out["refused"] = seen.is_refused;
+  out["refused"] = seen.refusal.has_value();
+  out["refused_because"] = seen.refusal ? Json(name_of(*seen.refusal)) : Json(nullptr);
   out["planned"] = next_json(progress.planned, 0);
   out["next"] = next_json(progress.planned, seen.offset);
   out["last_planned"] = time_json(progress.last_planned);

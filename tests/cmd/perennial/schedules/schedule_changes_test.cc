@@ -224,11 +224,12 @@ TEST(SchedulesTable, HasALineForEach) {
   const auto listing = parse_named_listing(
       "---\ncursor: \"\"\nschedules:\n"
       "- {name: \"nightly\", tube: \"reports\", cron: \"0,30 3 * * *\", zone: \"Europe/Berlin\", "
-      "state: active, refused: true, next: \"2026-03-29T01:00:00.000Z\", last-planned: \"\", "
-      "last-fired: \"\", last-job: 12, last-job-state: \"\", fired: 1234, skipped: 1, "
+      "state: active, refused: true, refused-because: \"jobs_max\", next: "
+      "\"2026-03-29T01:00:00.000Z\", last-planned: \"\", last-fired: \"\", last-job: 12, "
+      "last-job-state: \"\", fired: 1234, skipped: 1, "
       "missed-times: 2}\n"
       "- {name: \"ping\", tube: \"default\", every: 90, anchor: \"1970-01-01T00:00:00.000Z\", "
-      "state: paused, refused: false, next: \"2026-03-29T01:00:00.250Z\", last-planned: \"\", "
+      "state: active, refused: true, next: \"2026-03-29T01:00:00.250Z\", last-planned: \"\", "
       "last-fired: \"\", last-job: 13, last-job-state: \"ready\", fired: 1, skipped: 0, "
       "missed-times: 0}\n"
       "- {name: \"once\", tube: \"default\", at: \"2026-03-29T07:00:00.000Z\", state: over, "
@@ -239,14 +240,15 @@ TEST(SchedulesTable, HasALineForEach) {
   EXPECT_EQ(listing->cursor, "");
   EXPECT_EQ(
       schedules_table(listing->rows),
-      "NAME     TUBE     WHEN                     ZONE           STATE             NEXT            "
-      "          LAST JOB  FIRED  SKIPPED  MISSED\n"
-      "nightly  reports  0,30 3 * * *             Europe/Berlin  active (refused)  "
+      "NAME     TUBE     WHEN                     ZONE           STATE                       NEXT"
+      "                      LAST JOB  FIRED  SKIPPED  MISSED\n"
+      "nightly  reports  0,30 3 * * *             Europe/Berlin  active (refused: jobs_max)  "
       "2026-03-29T01:00:00Z      12 gone   1,234        1       2\n"
-      "ping     default  every 1m30s              -              paused            "
+      "ping     default  every 1m30s              -              active (refused)            "
       "2026-03-29T01:00:00.250Z  13 ready      1        0       0\n"
-      "once     default  at 2026-03-29T07:00:00Z  -              over              -               "
-      "          -             0        0       0\n");
+      "once     default  at 2026-03-29T07:00:00Z  -              over                        -    "
+      "                     -             0        0       0\n")
+      << "ping: an earlier version";
 }
 
 TEST(SchedulesTable, OfNoneIsTheHeading) {

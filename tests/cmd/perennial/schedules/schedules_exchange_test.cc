@@ -37,7 +37,8 @@ const Turn asked = {"extensions",
 std::string row(const std::string& name, const std::string& tube = "default") {
   return fmt::format(
       "- {{name: \"{}\", tube: \"{}\", every: 60, anchor: \"2026-03-29T00:00:00.000Z\", state: "
-      "active, refused: false, next: \"2026-03-29T00:01:00.000Z\", last-planned: \"\", "
+      "active, refused: false, refused-because: \"\", next: \"2026-03-29T00:01:00.000Z\", "
+      "last-planned: \"\", "
       "last-fired: \"\", last-job: 0, last-job-state: \"\", fired: 0, skipped: 0, "
       "missed-times: 0}}\n",
       name, tube);
@@ -53,7 +54,8 @@ std::string stats_of(const std::string& name, const std::string& tube, int pri) 
   return ok(fmt::format(
       "---\nname: \"{}\"\ntube: \"{}\"\nevery: 60\nanchor: \"2026-03-29T00:00:00.000Z\"\npri: {}\n"
       "delay: 0\nttr: 60\nbytes: 1\nmissed: one\noverlap: allow\njitter: 0\npaused: true\n"
-      "state: paused\nrefused: false\nplanned: \"\"\nnext: \"\"\nlast-planned: \"\"\n"
+      "state: paused\nrefused: false\nrefused-because: \"\"\nplanned: \"\"\nnext: "
+      "\"\"\nlast-planned: \"\"\n"
       "last-fired: \"\"\nlast-job: 0\nlast-job-state: \"\"\nfired: 0\nskipped: 0\n"
       "missed-times: 0\n",
       name, tube, pri));

@@ -128,7 +128,9 @@ TEST_F(CoreSchedules, TakeSpaceAsPutsDo) {
   EXPECT_EQ(set("b", "every:10", "x"), "OUT_OF_MEMORY\r\n");
   EXPECT_EQ(ask("run-schedule a\r\n"), "OUT_OF_MEMORY\r\n");
   server_.advance(15 * second);
-  EXPECT_THAT(ask("list-schedules\r\n"), HasSubstr("refused: true"));
+  EXPECT_THAT(ask("list-schedules\r\n"), HasSubstr("refused: true, refused-because: \"space\""));
+  EXPECT_THAT(ask("stats-schedule a\r\n"),
+              HasSubstr("\nrefused: true\nrefused-because: \"space\"\n"));
   EXPECT_THAT(ask("stats\r\n"), HasSubstr("\nschedules-refused: 1\n"));
   server_.set_accepts_puts(true);
   server_.advance(second);

@@ -6,7 +6,7 @@ import {html} from '../html.js';
 import {use_poll} from '../live.js';
 import {Facts, Heading, Problem, TubeLink} from '../parts.js';
 import {go} from '../router.js';
-import {LastJob, NextTimes, ScheduleActions, ScheduleState, moment, schedule_path, when_text} from '../schedule_parts.js';
+import {LastJob, NextTimes, ScheduleActions, ScheduleState, moment, refusal_text, schedule_path, when_text} from '../schedule_parts.js';
 
 /** @typedef {import('../types.js').Schedule} Schedule */
 
@@ -33,7 +33,7 @@ export function ScheduleScreen({name}) {
   if (!schedule) return html`${heading}${error ? html`<${Problem} error=${error} /><p><a href="/schedules">All schedules</a></p>` : html`<p>Loading…</p>`}`;
   return html`${heading}
     <${Problem} error=${error} />
-    ${schedule.refused && html`<p class="problem banner" role="alert">Its put is refused, because the server is full or drains, and is tried again each second.</p>`}
+    ${schedule.refused && html`<p class="problem banner" role="alert">${refusal_text(schedule)}</p>`}
     ${schedule.may.manage && html`<div class="actions"><${ScheduleActions} schedule=${schedule} deleted=${() => go('/schedules')} /></div>`}
     <${Facts} class="list" facts=${[
     ['Tube', html`<${TubeLink} name=${schedule.tube} />`],
