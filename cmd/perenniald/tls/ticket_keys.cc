@@ -29,12 +29,17 @@ bool has_name(const std::optional<TicketKeys::Key>& key, const unsigned char* na
 
 }  // namespace
 
+TicketKeys::Copy::~Copy() {
+  OPENSSL_cleanse(&key, sizeof key);
+}
+
 TicketKeys::~TicketKeys() {
   wipe(current_);
   wipe(last_);
 }
 
 void TicketKeys::rotate(Nanos now) {
+  const std::scoped_lock lock(mutex_);
   if (current_ && now - made_ < key_time) return;
   const bool is_recent = current_ && now - made_ < 2 * key_time;
   wipe(last_);
@@ -45,15 +50,23 @@ void TicketKeys::rotate(Nanos now) {
 }
 
 void TicketKeys::renew(Nanos now) {
+  const std::scoped_lock lock(mutex_);
   wipe(last_);
   wipe(current_);
   current_ = new_key();
   made_ = now;
 }
 
-const TicketKeys::Key* TicketKeys::find(const unsigned char* name) const {
-  if (has_name(current_, name)) return &*current_;
-  return has_name(last_, name) ? &*last_ : nullptr;
+TicketKeys::Copy TicketKeys::current() const {
+  const std::scoped_lock lock(mutex_);
+  return {.key = *current_};
+}
+
+std::optional<TicketKeys::Copy> TicketKeys::find(const unsigned char* name) const {
+  const std::scoped_lock lock(mutex_);
+  if (has_name(current_, name)) return Copy{.key = *current_};
+  if (has_name(last_, name)) return Copy{.key = *last_, .is_current = false};
+  return std::nullopt;
 }
 
 }  // namespace perennial::perenniald

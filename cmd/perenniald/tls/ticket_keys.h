@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <mutex>
 #include <optional>
 
 #include "engine/types/basic.h"
@@ -9,12 +10,21 @@ namespace perennial::perenniald {
 
 // The keys that encrypt the session tickets of one listener. They are in memory only. A new key is
 // made every hour, and the one before it still opens the tickets that it has encrypted.
+//
+// All calls may be made on any thread: handshakes run on several, and keys are made on one.
 class TicketKeys {
  public:
   struct Key {
     std::array<unsigned char, 16> name;
     std::array<unsigned char, 32> cipher;
     std::array<unsigned char, 32> mac;
+  };
+  // A copy, which is wiped at its end.
+  struct Copy {
+    Key key;
+    bool is_current = true;
+
+    ~Copy();
   };
   static constexpr Nanos key_time = 3'600 * nanos_per_second;
 
@@ -29,11 +39,12 @@ class TicketKeys {
   void renew(Nanos now);
 
   // REQUIRES: rotate() or renew() was called.
-  const Key& current() const { return *current_; }
-  // Null: no key has this name.
-  const Key* find(const unsigned char* name) const;
+  Copy current() const;
+  // None: no key has this name.
+  std::optional<Copy> find(const unsigned char* name) const;
 
  private:
+  mutable std::mutex mutex_;  // Guards all below.
   std::optional<Key> current_;
   std::optional<Key> last_;
   Nanos made_ = 0;

@@ -63,7 +63,7 @@ const BIO_METHOD* channel_method() {
 }
 
 // Whether the list of the certificate's issuer names it.
-bool is_listed(const std::vector<CrlPtr>& lists, X509* certificate) {
+bool is_listed(const Revocations::Lists& lists, X509* certificate) {
   return std::ranges::any_of(lists, [&](const CrlPtr& list) {
     X509_REVOKED* entry = nullptr;
     const bool is_of_issuer =
@@ -85,7 +85,7 @@ void watch_records(int writing, int /*version*/, int content, const void* bytes,
 
 }  // namespace
 
-TlsChannel::Impl::Impl(SSL_CTX& context, const std::vector<CrlPtr>& lists)
+TlsChannel::Impl::Impl(SSL_CTX& context, const Revocations& lists)
     : revocations(lists), ssl(SSL_new(&context)) {
   CHECK(ssl != nullptr);
   BIO* const bio = BIO_new(channel_method());
@@ -110,8 +110,9 @@ void TlsChannel::Impl::shake_hands() {
 
 void TlsChannel::Impl::on_open() {
   state = State::Open;
-  const X509* const certificate = SSL_get0_peer_certificate(ssl.get());
+  certificate = SSL_get0_peer_certificate(ssl.get());
   if (certificate == nullptr) return;
+  chain = SSL_get0_verified_chain(ssl.get());
   peer = names_of(*certificate);
   CHECK(peer);  // A certificate with other names was refused.
   if (!is_revoked()) return;
@@ -122,12 +123,12 @@ void TlsChannel::Impl::on_open() {
 
 // Of a session that was resumed only the client's own certificate is known.
 bool TlsChannel::Impl::is_revoked() const {
-  X509* const own = SSL_get0_peer_certificate(ssl.get());
-  if (own == nullptr || revocations.empty()) return false;
-  const STACK_OF(X509)* const chain = SSL_get0_verified_chain(ssl.get());
-  if (chain == nullptr) return is_listed(revocations, own);
+  if (certificate == nullptr) return false;
+  const std::shared_ptr<const Revocations::Lists> lists = revocations.lists();
+  if (lists->empty()) return false;
+  if (chain == nullptr) return is_listed(*lists, certificate);
   for (int i = 0; i < sk_X509_num(chain); ++i) {
-    if (is_listed(revocations, sk_X509_value(chain, i))) return true;
+    if (is_listed(*lists, sk_X509_value(chain, i))) return true;
   }
   return false;
 }

@@ -55,7 +55,8 @@ class TlsChannel {
   // Nothing: the client has shown no certificate. REQUIRES: the handshake is finished.
   const std::optional<PeerIdentity>& peer() const;
   // Whether the lists that the listener has now revoke the client's certificate, or one between it
-  // and its CA. REQUIRES: the handshake is finished.
+  // and its CA. It may be called while another thread uses the channel. REQUIRES: the handshake is
+  // finished, and the caller's thread knows that.
   bool is_revoked() const;
 
  private:

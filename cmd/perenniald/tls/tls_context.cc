@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -94,17 +95,18 @@ bool set_mac_key(EVP_MAC_CTX* mac, const TicketKeys::Key& key) {
 int set_ticket_key(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
                    EVP_MAC_CTX* mac, int writing) {
   const TicketKeys& keys = keys_of(ssl);
-  const TicketKeys::Key* const key = writing != 0 ? &keys.current() : keys.find(name);
-  if (key == nullptr) return 0;
+  const std::optional<TicketKeys::Copy> found = writing != 0 ? keys.current() : keys.find(name);
+  if (!found) return 0;
+  const TicketKeys::Key& key = found->key;
   if (writing != 0) {
-    std::memcpy(name, key->name.data(), key->name.size());
+    std::memcpy(name, key.name.data(), key.name.size());
     if (RAND_bytes(iv, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1) return -1;
   }
-  const bool is_set = EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nullptr, key->cipher.data(), iv,
+  const bool is_set = EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nullptr, key.cipher.data(), iv,
                                         writing != 0 ? 1 : 0) == 1 &&
-                      set_mac_key(mac, *key);
+                      set_mac_key(mac, key);
   if (!is_set) return -1;
-  return key == &keys.current() ? 1 : 2;
+  return found->is_current ? 1 : 2;
 }
 
 // A resumed session does not verify the client's certificate again, so one that has expired since

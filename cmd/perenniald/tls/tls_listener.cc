@@ -6,6 +6,7 @@
 #include <openssl/rand.h>
 
 #include "cmd/perenniald/tls/file_stamps.h"
+#include "cmd/perenniald/tls/revocations.h"
 #include "cmd/perenniald/tls/ticket_keys.h"
 #include "cmd/perenniald/tls/tls_channel_impl.h"
 #include "cmd/perenniald/tls/tls_context.h"
@@ -42,8 +43,9 @@ struct TlsListener::Impl {
   std::string session_context = random_name();
   TicketKeys keys = {};
   TlsContext current = {};
-  Stamps tried = {};   // At the last attempt to read the files.
-  Stamps in_use = {};  // Those of `current`.
+  Revocations revocations = {};  // Those of `current`.
+  Stamps tried = {};             // At the last attempt to read the files.
+  Stamps in_use = {};            // Those of `current`.
 };
 
 TlsListener::TlsListener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -58,13 +60,14 @@ Result<std::unique_ptr<TlsListener>> TlsListener::load(const TlsSettings& settin
   Result<TlsContext> made = make_context(settings, impl->keys, impl->session_context);
   if (!made.ok()) return made.take_status();
   impl->current = made.take();
+  impl->revocations.set(std::move(impl->current.revocations));
   return std::unique_ptr<TlsListener>(new TlsListener(std::move(impl)));
 }
 
 std::unique_ptr<TlsChannel> TlsListener::open(Nanos now) {
   impl_->keys.rotate(now);
   return std::make_unique<TlsChannel>(
-      std::make_unique<TlsChannel::Impl>(*impl_->current.context, impl_->current.revocations));
+      std::make_unique<TlsChannel::Impl>(*impl_->current.context, impl_->revocations));
 }
 
 bool TlsListener::files_changed() const {
@@ -83,6 +86,7 @@ Status TlsListener::reload(Nanos now) {
   if (other_clients) impl_->keys.renew(now);
   impl_->session_context = std::move(session_context);
   impl_->current = made.take();
+  impl_->revocations.set(std::move(impl_->current.revocations));
   impl_->in_use = impl_->tried;
   return {};
 }

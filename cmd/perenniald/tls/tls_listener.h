@@ -18,7 +18,8 @@ std::string openssl_version();
 // session tickets. No other listener knows these keys, so a session that was made where no
 // certificate is needed cannot be resumed where one is.
 //
-// It outlives the channels that it opens.
+// It outlives the channels that it opens. Its own functions are called on one thread, and a channel
+// on one at a time, which may be another.
 class TlsListener {
  public:
   // InvalidArgument: a file is missing, cannot be used, or does not fit the others. The message
