@@ -22,7 +22,7 @@
 #include "cmd/perenniald/http/forwarded.h"
 #include "cmd/perenniald/http/json_path.h"
 #include "cmd/perenniald/http/message.h"
-#include "cmd/perenniald/net/proxy_header.h"
+#include "cmd/perenniald/net/streams/proxy_header.h"
 #include "store/cluster/records.h"
 #include "tests/linear_time/growth.h"
 #include "wire/client.h"

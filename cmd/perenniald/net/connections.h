@@ -17,10 +17,10 @@
 #include "cmd/perenniald/net/acceptor.h"
 #include "cmd/perenniald/net/address_shares.h"
 #include "cmd/perenniald/net/handshakes.h"
-#include "cmd/perenniald/net/proxy_stream.h"
-#include "cmd/perenniald/net/socket_batch.h"
 #include "cmd/perenniald/net/socket_set.h"
-#include "cmd/perenniald/net/stream.h"
+#include "cmd/perenniald/net/streams/proxy_stream.h"
+#include "cmd/perenniald/net/streams/socket_batch.h"
+#include "cmd/perenniald/net/streams/stream.h"
 #include "cmd/perenniald/process/client_log.h"
 
 namespace perennial::perenniald {

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <span>
 
 #include <uv.h>
 
 #include "cmd/perenniald/loop/watched_fd.h"
+#include "cmd/perenniald/net/streams/epoll_set.h"
 #include "engine/types/basic.h"
 #include "engine/types/status.h"
 
@@ -26,23 +26,9 @@ namespace perennial::perenniald {
 // wakes the loop by way of the outer one. That costs loop and client more than a tenth of a put.
 class SocketSet {
  public:
-  // What a socket is watched for: any combination, or nothing. `ending`: that the client will send
-  // nothing more, even if some of its bytes are unread. It is for sockets that are not read; other
-  // sockets see the end after the last byte. A socket that has failed is reported with everything,
-  // because reading or writing shows the error.
-  struct Interest {
-    bool reading = false;
-    bool writing = false;
-    bool ending = false;
-    bool operator==(const Interest&) const = default;
-  };
-  struct Report {
-    ConnId conn = 0;
-    Interest can;
-    bool operator==(const Report&) const = default;
-  };
-  // The most sockets of one call.
-  static constexpr size_t reports_max = 32;
+  using Interest = EpollSet::Interest;
+  using Report = EpollSet::Report;
+  static constexpr size_t reports_max = EpollSet::reports_max;
   // Called for sockets that are ready. The callback may close or change any of them.
   using Ready = std::function<void(std::span<const Report> reports)>;
 
@@ -53,9 +39,10 @@ class SocketSet {
   SocketSet(const SocketSet&) = delete;
   SocketSet& operator=(const SocketSet&) = delete;
 
-  // Io: the kernel watches no more sockets: memory is short, or fs.epoll.max_user_watches is
-  // reached. A socket leaves the set when it is closed.
-  Status add(int fd, ConnId conn, Interest interest);
+  // As those of EpollSet.
+  Status add(int fd, ConnId conn, Interest interest) { return epoll_.add(fd, conn, interest); }
+  void change(int fd, ConnId conn, Interest interest) { epoll_.change(fd, conn, interest); }
+  void remove(int fd) { epoll_.remove(fd); }
   // From here on libuv no longer watches this set. Instead the set watches libuv, and the loop
   // blocks in wait(). REQUIRES: libuv is given no descriptor after its last poll: it begins to
   // watch one only with its next poll, and wait() would miss what happens to it.
@@ -64,18 +51,16 @@ class SocketSet {
   // for one, for at most this time in milliseconds; -1: for any time. libuv has to poll afterwards,
   // without blocking. REQUIRES: take_over().
   void wait(int timeout_ms) { report_ready(timeout_ms); }
-  // REQUIRES: the socket was added.
-  void change(int fd, ConnId conn, Interest interest);
   // Closes its handle, which the loop needs to end. It may be destroyed when the loop has ended.
   void close() { set_.close(); }
 
  private:
-  int control(int operation, int fd, ConnId conn, Interest interest);
   void report_ready(int timeout_ms);
 
   const Ready ready_;
   const std::function<bool()> has_time_;
   WatchedFd set_;
+  EpollSet epoll_{set_.fd()};
 };
 
 }  // namespace perennial::perenniald

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cmd/common/calendar/zone.h"
-#include "cmd/perenniald/net/tls_stream.h"
+#include "cmd/perenniald/net/streams/tls_stream.h"
 #include "cmd/perenniald/process/log.h"
 #include "cmd/perenniald/process/process.h"
 #include "cmd/perenniald/server/access_control.h"

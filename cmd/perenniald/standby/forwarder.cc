@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "cmd/perenniald/net/forward_header.h"
+#include "cmd/perenniald/net/streams/forward_header.h"
 #include "engine/types/check.h"
 
 namespace perennial::perenniald {

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/net/forward_header.h"
+#include "cmd/perenniald/net/streams/forward_header.h"
 
 #include <array>
 #include <memory>
@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cmd/perenniald/net/proxy_header.h"
-#include "cmd/perenniald/net/proxy_stream.h"
-#include "cmd/perenniald/net/stream.h"
+#include "cmd/perenniald/net/streams/proxy_header.h"
+#include "cmd/perenniald/net/streams/proxy_stream.h"
+#include "cmd/perenniald/net/streams/stream.h"
 
 namespace perennial::perenniald {
 namespace {

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/net/stream.h"
+#include "cmd/perenniald/net/streams/stream.h"
 
 #include <array>
 #include <string>

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "cmd/perenniald/net/forward_header.h"
+#include "cmd/perenniald/net/streams/forward_header.h"
 
 namespace perennial::perenniald {
 namespace {

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/net/socket_batch.h"
+#include "cmd/perenniald/net/streams/socket_batch.h"
 
 #include <cerrno>
 #include <cstring>

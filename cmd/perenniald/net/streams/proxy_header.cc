@@ -1,4 +1,4 @@
-#include "cmd/perenniald/net/proxy_header.h"
+#include "cmd/perenniald/net/streams/proxy_header.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "cmd/perenniald/net/proxy_stream.h"
+#include "cmd/perenniald/net/streams/proxy_stream.h"
 
 #include <algorithm>
 #include <cerrno>

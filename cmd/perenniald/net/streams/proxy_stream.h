@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "cmd/perenniald/net/proxy_header.h"
-#include "cmd/perenniald/net/stream.h"
+#include "cmd/perenniald/net/streams/proxy_header.h"
+#include "cmd/perenniald/net/streams/stream.h"
 
 namespace perennial::perenniald {
 

@@ -8,7 +8,7 @@
 
 #include <liburing.h>
 
-#include "cmd/perenniald/net/stream.h"
+#include "cmd/perenniald/net/streams/stream.h"
 #include "engine/types/status.h"
 
 namespace perennial::perenniald {

@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "cmd/perenniald/net/forward_header.h"
+#include "cmd/perenniald/net/streams/forward_header.h"
 #include "cmd/perenniald/tls/peer_identity.h"
 
 namespace perennial::perenniald {

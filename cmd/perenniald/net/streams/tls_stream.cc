@@ -1,4 +1,4 @@
-#include "cmd/perenniald/net/tls_stream.h"
+#include "cmd/perenniald/net/streams/tls_stream.h"
 
 #include <algorithm>
 #include <array>

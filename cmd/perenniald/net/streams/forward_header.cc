@@ -1,4 +1,4 @@
-#include "cmd/perenniald/net/forward_header.h"
+#include "cmd/perenniald/net/streams/forward_header.h"
 
 #include <algorithm>
 

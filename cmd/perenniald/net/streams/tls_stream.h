@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "cmd/perenniald/net/stream.h"
+#include "cmd/perenniald/net/streams/stream.h"
 #include "cmd/perenniald/tls/tls_channel.h"
 
 namespace perennial::perenniald {
