@@ -57,6 +57,7 @@ class Faults:
     def __init__(self, jobs, rng):
         self.jobs = jobs
         self.random = rng
+        self.on_all_stopped = lambda: None
         self.of_processes = [
             self.kill_leader, self.kill_standby, self.stop_leader, self.stop_standby, self.kill_member, self.stop_member,
             self.slow_member, self.lose_directory, self.kill_leader_and_member, self.kill_leader_and_stop_member,
@@ -355,6 +356,7 @@ class Faults:
             time.sleep(0.2)
         for node in self.jobs.nodes:  # What had not followed further than the snapshot waits for ever.
             node.kill()
+        self.on_all_stopped()
         self.recover()
 
     def replace_members(self, change):
@@ -593,6 +595,7 @@ class Nemesis(unittest.TestCase):
         self.addCleanup(load.stop)
         timed = TimedLoad(jobs.addresses, print if OLD_PERENNIALD else load.ledger.fault)
         self.addCleanup(timed.stop)
+        faults.on_all_stopped = timed.all_stopped
         # An earlier version knows no job that has ended.
         ended = EndedLoad(jobs.addresses, load.ledger.fault, clients=0 if OLD_PERENNIALD else 2)
         self.addCleanup(ended.stop)

@@ -8,8 +8,11 @@ How early it may be: a takeover may move the time on to a wall clock that is bel
 takeover may have cost TAKEOVER_S of time. How late: as long as nobody answered, that cost again, and LATE_S for this process and its turns.
 It is late when a command that was sent by then was told that it has not happened; a checker that was cut off meanwhile has seen nothing.
 
-Blind to: errors below these bounds, what happens on a connection that ends while a command's answer is on its way (it is not judged), and
-what is late only while its checker is cut off.
+A stop of all nodes is another matter: then the time moves on to the wall clock of the first leader, of which a nemesis makes a majority wrong,
+and which also makes up for what takeovers have cost before. What was asked for before such a stop may be early by any time after it.
+
+Blind to: errors below these bounds, what is early because all nodes were stopped, what happens on a connection that ends while a command's
+answer is on its way (it is not judged), and what is late only while its checker is cut off.
 """
 
 import random
@@ -58,10 +61,15 @@ class TimedLoad(Clients):
     def __init__(self, addresses, on_fault):
         super().__init__(addresses, on_fault)
         self.heartbeat = Heartbeat()
+        self.stops = []  # When all nodes had stopped.
         self.counts = {}
         self.worst = {}  # The largest shares of what is allowed, early and late.
         checkers = [_Beats, _Delays, _Expiries, _Keys, _Pauses, _Tries, _Rates]
         self.start([checker(self) for checker in checkers])
+
+    def all_stopped(self):
+        """No node runs now. The next leader has the time of its wall clock."""
+        self.stops.append(time.monotonic())
 
     def clean(self):
         """Nothing that changes by itself is left. The cluster serves."""
@@ -91,6 +99,9 @@ class TimedLoad(Clients):
 
     def happened(self, what, sent, after_s, when):
         """It was asked for at `sent`, and was seen for the first time at `when`."""
+        if any(sent < stop < when for stop in self.stops):
+            self.counts["over a stop"] = self.counts.get("over a stop", 0) + 1
+            return
         silent, takeovers = self.heartbeat.between(sent, when)
         early = sent + after_s - when
         allowed = EARLY_S + TAKEOVER_S * takeovers
