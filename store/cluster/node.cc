@@ -116,13 +116,15 @@ void Node::on_current() {
   update_readiness();
 }
 
-// A node may lead when it is current, has its name to itself, and knows the time; and, if that is
-// asked for, has the settings of the last leader. One with the priority 0 never does, and one that
-// is about to get another database does not any more.
+// A node may lead when it is current, has its name to itself, has heard the others, and knows the
+// time; and, if that is asked for, has the settings of the last leader. One with the priority 0
+// never does, and one that is about to get another database does not any more.
 void Node::update_readiness() {
   const bool may_lead_by_settings = differing_.empty() || !options_.refuses_other_settings;
+  const bool has_heard_others = unheard_ && unheard_->empty();
   election_.set_ready(options_.priority != 0 && !repair_ && is_current_ && !waits_for_replica_ &&
-                      node_revision_ != 0 && may_lead_by_clock_ && may_lead_by_settings);
+                      node_revision_ != 0 && has_heard_others && may_lead_by_clock_ &&
+                      may_lead_by_settings);
 }
 
 // Called whenever the records of the other nodes were read. A clock that is ahead would end delays

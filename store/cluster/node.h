@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -227,6 +228,7 @@ class Node {
   void on_other_name(const etcd::TransactionDone& done);
   std::string other_node_message(const NodeRecord& other) const;
   void on_nodes(const etcd::Found& nodes);
+  void hear_others(const etcd::Found& nodes);
   bool leads(const NodeRecord& other) const;
   void learn_time(const NodeRecord& other);
   Standbys standbys() const;
@@ -297,6 +299,11 @@ class Node {
     Nanos at = 0;
   };
   std::optional<HeardInLog> heard_in_log_;
+  // The others that were in etcd at this node's first look, or at the first one after etcd had gone
+  // back in time, and have not written their record since, with the revision of that. Those that
+  // are alive do so each second, if etcd answers them. None: it has not looked yet.
+  std::optional<std::map<std::string, etcd::Revision>> unheard_;
+  Nanos unheard_since_ = 0;
   bool may_lead_by_clock_ = false;
   bool compares_clocks_ = false;  // Other nodes have had an interval to publish theirs.
   bool is_current_ = false;       // All that the log had when it was last read was passed on.

@@ -22,6 +22,8 @@ namespace perennial::store::cluster {
 
 using etcd::Compare;
 
+// For how many leases a node waits until the others have written their records.
+constexpr int64_t hear_patience_leases = 2;
 // For how many leases a node waits while its name is taken, before it gives up: when another node
 // has the name, and when that node has this one's address, so that it may be its former process.
 constexpr int64_t other_node_leases = 3;
@@ -92,6 +94,7 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   const bool has_gone_back = done.revision < std::exchange(revision_, done.revision);
   if (has_gone_back && !won_) {
     time_.forget_epoch();
+    unheard_.reset();
     join_again();
   }
   if (!done.held) return on_other_name(done);
@@ -100,6 +103,7 @@ void Node::on_published(const etcd::Outcome<etcd::TransactionDone>& outcome) {
   name_taken_since_ = 0;
   maintenance_ = maintenance_of(keys_, done.gets, 2);
   on_nodes(done.gets[0]);
+  hear_others(done.gets[0]);
   check_clock();
   update_readiness();
   if (role_ == Role::Leader) {
@@ -178,6 +182,29 @@ void Node::on_nodes(const etcd::Found& nodes) {
   const auto format = static_cast<uint8_t>(others_read);
   if (std::exchange(others_read_, format) != format) events_.reads_batches(format);
   if (role_ == Role::Leader) update_puts();
+}
+
+// After a start, and after etcd was restored, what it says of the others may be old: of a time
+// before an outage that they have lived through. They know better what the time is and whether they
+// hold more than the log, and say so as soon as etcd answers them, which may be a second after it
+// has answered this node. One that is gone leaves etcd with its lease.
+void Node::hear_others(const etcd::Found& nodes) {
+  std::map<std::string, etcd::Revision> revisions;
+  for (const etcd::KeyValue& key : nodes.keys) {
+    if (key.key != keys_.node(options_.node)) revisions.emplace(key.key, key.mod_revision);
+  }
+  if (!unheard_) {
+    unheard_ = std::move(revisions);
+    unheard_since_ = executor_.now();
+    return;
+  }
+  std::erase_if(*unheard_, [&](const auto& other) {
+    const auto now = revisions.find(other.first);
+    return now == revisions.end() || now->second != other.second;
+  });
+  // A lease may be renewed by a node that can write nothing, and by each election of etcd's leader.
+  const Nanos patience = hear_patience_leases * options_.lease_s * nanos_per_second;
+  if (executor_.now() - unheard_since_ > patience) unheard_->clear();
 }
 
 Node::Standbys Node::standbys() const {

@@ -777,6 +777,26 @@ TEST_F(ClockTest, OfANewNodeIsWhatTheOthersKnow) {
   expect_time(*c, -2.5, 0.01);
 }
 
+// The same of one that lives, but was answered by etcd only after the new node: an outage of etcd
+// was over, and the time fell behind by as long as that had taken.
+TEST_F(ClockTest, OfANewNodeIsWhatTheOthersSayAfterAnOutage) {
+  const auto a = start_leader("a", disk_a_);
+  const auto b = start("b", disk_b_);
+  run_for(5 * second);
+  a->write_always(false);
+  b->process().pause();
+  run_for(6 * second);
+  a->process().post([&] { a->node().leave([] {}); });
+  NodeOptions first = options("c");
+  first.priority = 90;
+  const auto c = start(first, disk_c_);
+  run_for(3 * second);
+  EXPECT_FALSE(c->leads());
+  b->process().resume();
+  ASSERT_TRUE(run_until([&] { return b->leads() || c->leads(); }, 30 * second));
+  expect_time(b->leads() ? *b : *c, -2.5, 0.01);
+}
+
 // What it knew of the leader before the last one was more: everything that was asked for meanwhile
 // ended too early.
 TEST_F(ClockTest, DoesNotJumpBackToThatOfAnEarlierLeader) {

@@ -101,6 +101,28 @@ TEST_F(OtherHistory, IsNotLedWhileANodeIsThereThatHoldsMore) {
   EXPECT_EQ(c->outrun()->index, disk_b_.last());
 }
 
+// etcd answered the one that had just started first, and it led for a second until the other had
+// noticed. A nemesis found that: tests/cluster/nemesis_test.py.
+TEST_F(OtherHistory, IsNotLedBeforeThoseWhoLiveHaveSpoken) {
+  std::unique_ptr<SimulatedNode> a;
+  const auto b = start("b", disk_b_);
+  const EtcdModel snapshot = snapshot_of_a_leader(a);
+  b->process().pause();
+  a->kill();
+  etcd_.restore(snapshot);
+  remove(Keys("jobs").leader());  // Its lease is over.
+  const auto c = start("c", disk_c_);
+  run_for(5 * second);
+  EXPECT_FALSE(c->leads());
+  b->process().resume();
+  run_for(100 * second);
+  ASSERT_TRUE(b->has_ended());
+  EXPECT_THAT(b->refused()->message(), HasSubstr("older snapshot"));
+  EXPECT_FALSE(c->leads());
+  ASSERT_TRUE(c->outrun());
+  EXPECT_EQ(c->outrun()->node, "b");
+}
+
 TEST_F(OtherHistory, IsNotLedAfterANodeWasRefusedThatHoldsMore) {
   std::unique_ptr<SimulatedNode> a;
   const EtcdModel snapshot = snapshot_of_a_leader(a);
