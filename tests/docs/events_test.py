@@ -11,7 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Names with a dot are found wherever they stand, since many go through functions that pass them on.
-AREAS = "store|cluster|conn|body|ended|history|checkpoint|tls|loop|config|users|stop|start|log|io_uring|listen|ephemeral|stdin|schedules"
+AREAS = "store|cluster|conn|body|ended|history|checkpoint|tls|loop|config|users|stop|start|log|io|io_uring|listen|ephemeral|stdin|schedules"
 DOTTED = re.compile(r'"((?:%s)(?:\.[a-z_]+)+)"' % AREAS)
 LINE = re.compile(r'"at=([a-z_.]+) ')
 PLAIN = re.compile(r'(?:Level::\w+,|common::exit_\w+,)\s*"([a-z_]+)"')

@@ -153,7 +153,7 @@ others = {
     "history": "puts|deletes|timeouts",  # Rates.
     "metrics": r"perennial_(batch_|job_(wait|run)_|command|puts_|jobs_without|http_|tube_|tubes_unlisted|store|damaged_|scrub_|commit_|"
                r"sync_|disk_|data_|body_|rocksdb_|loop_|memory_|process_|build_|uptime|config_|auth|forbidden|tls_|recover|checkpoint_|"
-               r"connections_(refused|held|max)|jobs_max|tubes_max|keys_max|leases(_max)?|schedules_(fired|skipped|missed)|output|bytes|transitions)",
+               r"connections_(refused|held|max)|jobs_max|tubes_max|keys_max|leases(_max)?|schedules_(fired|skipped|missed)|output|bytes|thread_|transitions)",
     "tube_metrics": r'perennial_tube_\w+{tube="(default|other|nothing)"',
     "tool_stats": "commands/|store/|process/|schedules/time zones|connections/open$|connections/of other protocols",
     "tool_tubes": "PAUSE|TRIES|BACKOFF|DEAD-TO|EXPIRE$|MAX|RATE|DRAIN|TUBE",

@@ -99,6 +99,7 @@ struct Config {
   uint64_t tls_handshakes_pending_max;
   uint64_t tls_handshakes_per_address_max;
   bool io_uring;
+  uint64_t io_threads;
   bool core_dumps;
   uint64_t verbosity;
   LogFormat log_format;

@@ -54,6 +54,12 @@ struct ServerFacts {
     int64_t expires_at = 0;  // In seconds since the epoch.
   };
   std::vector<Certificate> certificates = {};
+  struct Thread {
+    std::string name;  // loop, io-0 and so on.
+    Nanos cpu_time = 0;
+    uint64_t connections = 0;  // Whose bytes it moves.
+  };
+  std::vector<Thread> threads = {};
   bool reload_success = true;
   double reload_time = 0;  // When these files could be used last, in seconds since the epoch.
 

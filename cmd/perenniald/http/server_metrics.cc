@@ -318,7 +318,7 @@ void add_body_cache(MetricsWriter& out, const ServerFacts& server) {
 }
 
 void add_loop(MetricsWriter& out, MetricSources& sources, const ProcessFacts& process,
-              const Times& times) {
+              const ServerFacts& server, const Times& times) {
   out.single("perennial_loop_lag_seconds", MetricType::Gauge, "seconds",
              "The longest of the recent turns of the loop.",
              static_cast<double>(process.loop_lag_us) / 1e6);
@@ -329,6 +329,16 @@ void add_loop(MetricsWriter& out, MetricSources& sources, const ProcessFacts& pr
   out.single("perennial_checkpoint_age_seconds", MetricType::Gauge, "seconds",
              "The age of the newest complete checkpoint; -1: there is none.",
              process.checkpoint_age_s);
+  out.family("perennial_thread_cpu_seconds", MetricType::Counter, "seconds",
+             "Processor time of the thread of the loop, and of those that move bytes.");
+  for (const ServerFacts::Thread& each : server.threads) {
+    out.sample(nanos_to_seconds * static_cast<double>(each.cpu_time), {{"thread", each.name}});
+  }
+  out.family("perennial_thread_connections", MetricType::Gauge, "",
+             "Connections whose bytes the thread moves.");
+  for (const ServerFacts::Thread& each : server.threads) {
+    out.sample(each.connections, {{"thread", each.name}});
+  }
   out.family("perennial_loop_turn_seconds", MetricType::Histogram, "seconds",
              "How long a turn of the loop worked before it blocked again.");
   out.histogram(times.turns.view(), nanos_to_seconds);
@@ -370,7 +380,7 @@ void add_server_metrics(MetricsWriter& out, MetricSources& sources, const TubeCo
   add_store(out, store, server, sources.accepts_puts());
   add_database(out, server);
   add_body_cache(out, server);
-  add_loop(out, sources, process, times);
+  add_loop(out, sources, process, server, times);
   add_http(out, sources, times);
   if (const auto cluster = sources.cluster_facts()) add_cluster(out, *cluster);
   out.single("perennial_tubes_unlisted", MetricType::Gauge, "",

@@ -22,6 +22,10 @@ namespace {
 
 constexpr std::string_view over_share = "connections_per_address_max";
 
+// Stands for the waker of the threads in the set, where others have the number of a connection,
+// which is not 0.
+constexpr ConnId waker_mark = 0;
+
 // Of HTTP all may come, because those that ask for nothing give way.
 std::string queue_share_of(const AcceptedSocket& socket) {
   return socket.role == ListenerRole::Queue ? share_of(socket) : std::string();
@@ -31,7 +35,7 @@ std::string queue_share_of(const AcceptedSocket& socket) {
 
 Connections::Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget,
                          const ConnectionLimits& limits, std::unique_ptr<SocketBatch> batch,
-                         Owner& owner)
+                         std::unique_ptr<IoThreads> threads, Owner& owner)
     : clock_(clock),
       budget_(budget),
       owner_(owner),
@@ -50,9 +54,14 @@ Connections::Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& bu
                          end_handshake(id,
                                        "a newer client has its place (tls_handshakes_pending_max)");
                        }}),
+      threads_(std::move(threads)),
       shares_(limits.per_address_max),
       buffer_(TurnBudget::read_bytes_max + Stream::piece_bytes_max) {
   if (batch_) received_.resize(SocketSet::reports_max * TurnBudget::read_later_bytes_max);
+  if (threads_ == nullptr) return;
+  heard_.resize(threads_->all().size());
+  CHECK(sockets_.add(threads_->waker().fd(), waker_mark, {.reading = true}).ok());
+  threads_->waker().going_to_sleep();
 }
 
 Connections::~Connections() {
@@ -86,7 +95,10 @@ Status Connections::open(const AcceptedSocket& socket) {
   } else {
     conn.stream = owner_.make_stream(socket);
   }
-  if (Status status = sockets_.add(socket.fd, id, interest); !status.ok()) return status;
+  give_to_thread(conn, interest.reading);
+  if (conn.remote == nullptr) {
+    if (Status status = sockets_.add(socket.fd, id, interest); !status.ok()) return status;
+  }
   Connection& opened = connections_.emplace(id, std::move(conn)).first->second;
   shares_.add(share);
   log_connection("conn.open", opened);
@@ -149,6 +161,7 @@ void Connections::on_ready(std::span<const SocketSet::Report> reports) {
 
 void Connections::on_ready(const SocketSet::Report& report) {
   const auto& [id, can] = report;
+  if (id == waker_mark) return on_waker();
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& conn = found->second;
@@ -263,6 +276,8 @@ bool Connections::begin_behind_proxy(Connection& conn) {
     return false;
   }
   shares_.add(conn.share);
+  give_to_thread(conn, true);
+  if (conn.remote != nullptr) sockets_.remove(conn.socket.fd);
   if (!conn.stream->is_open()) return true;  // Its handshake goes on.
   handshakes_.end(conn.id);
   begin_session(conn);
@@ -301,7 +316,9 @@ bool Connections::is_silent(ConnId id) const {
 
 bool Connections::is_unread(ConnId id) const {
   const auto found = connections_.find(id);
-  return found != connections_.end() && !found->second.was_read && !is_silent(id);
+  if (found == connections_.end() || found->second.was_read) return false;
+  const Connection& conn = found->second;
+  return (conn.remote != nullptr && conn.remote->is_read()) || !is_silent(id);
 }
 
 void Connections::end_handshake(ConnId id, const std::string& why) {
@@ -333,6 +350,7 @@ void Connections::watch(Connection& conn, bool reading) {
                                         .ending = !reads && !stopped_ && !waits && !conn.ended};
   if (interest == conn.watched_for) return;
   conn.watched_for = interest;
+  if (conn.remote != nullptr) return conn.remote->watch(interest);
   sockets_.change(conn.stream->fd(), conn.id, interest);
 }
 
@@ -407,6 +425,7 @@ void Connections::close(Connection& conn) {
   set_full(conn, false);
   shares_.remove(conn.share);
   log_connection("conn.close", conn);
+  if (conn.remote != nullptr) ++leaving_;
   connections_.erase(id);
   owner_.on_slot_free();
 }
@@ -419,6 +438,7 @@ void Connections::log_connection(std::string_view at, const Connection& conn) {
 
 void Connections::close_all() {
   connections_.clear();
+  if (threads_ != nullptr) threads_->stop();
   handshakes_.close();
   sockets_.close();
 }

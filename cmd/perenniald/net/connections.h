@@ -21,6 +21,8 @@
 #include "cmd/perenniald/net/streams/proxy_stream.h"
 #include "cmd/perenniald/net/streams/socket_batch.h"
 #include "cmd/perenniald/net/streams/stream.h"
+#include "cmd/perenniald/net/threads/io_threads.h"
+#include "cmd/perenniald/net/threads/remote_stream.h"
 #include "cmd/perenniald/process/client_log.h"
 
 namespace perennial::perenniald {
@@ -58,11 +60,16 @@ class Connections {
     virtual void on_bytes() = 0;
     // A connection was closed, or a handshake has ended, so one more client may be accepted.
     virtual void on_slot_free() = 0;
+    // Whether a thread may move the bytes of this client, where there are such threads. Of others
+    // begin_anew() and end_output() may be called.
+    virtual bool may_use_thread(const AcceptedSocket& socket) = 0;
   };
   // All of them outlive this.
   // `batch`: moves the bytes of several clients with one call. Null: each has a call of its own.
+  // `threads`: move the bytes of those clients that may use them. Null: the loop moves all.
   Connections(uv_loop_t& loop, TurnClock& clock, const TurnBudget& budget,
-              const ConnectionLimits& limits, std::unique_ptr<SocketBatch> batch, Owner& owner);
+              const ConnectionLimits& limits, std::unique_ptr<SocketBatch> batch,
+              std::unique_ptr<IoThreads> threads, Owner& owner);
   ~Connections();
 
   // Takes over the socket, which is closed at once if its address has too many. Io: it cannot be
@@ -89,7 +96,14 @@ class Connections {
   void begin_anew(ConnId id, std::string_view early, bool ended);
   // From here on the loop blocks in wait(): socket_set.h.
   void take_over(uv_loop_t& loop) { sockets_.take_over(loop); }
-  void wait(int timeout_ms) { sockets_.wait(timeout_ms); }
+  void wait(int timeout_ms);
+  // Gives the threads what there is for them. Call it before the loop blocks, and before anything
+  // that takes long. Does nothing without threads.
+  void flush();
+  // Null: there are none.
+  IoThreads* threads() const { return threads_.get(); }
+  // Those whose bytes the loop moves itself.
+  size_t count_on_loop() const { return connections_.size() + leaving_ - count_on_threads(); }
   // Closes the clients whose certificates are revoked, and says so in the log. It is not called
   // while a session is.
   void close_revoked();
@@ -98,13 +112,16 @@ class Connections {
   void leave_share(ConnId id);
   // Reads nothing from any client from now on, and closes those whose handshake is not finished.
   void stop_reading();
-  // Whether any client has output that its stream did not take yet.
-  bool writing() const { return full_count_ > 0; }
-  // Closes all sockets, without a call to their sessions, and the set that watches them. This is
-  // the last call.
+  // Whether any client has output that its stream, or the kernel, did not take yet.
+  bool writing() const {
+    return full_count_ > 0 || (threads_ != nullptr && threads_->in_flight() > 0);
+  }
+  // Closes all sockets, without a call to their sessions, and the set that watches them, and ends
+  // the threads. This is the last call.
   void close_all();
 
-  size_t count() const { return connections_.size(); }
+  // Those are among them of which a thread still sends the last bytes.
+  size_t count() const { return connections_.size() + leaving_; }
   const HandshakeCounts& handshake_counts() const { return handshake_counts_; }
   // What clients of the queue have sent, and what has left to them, before TLS and behind it.
   struct Bytes {
@@ -133,6 +150,7 @@ class Connections {
     std::string share;  // It counts for this one in shares_.
     std::unique_ptr<Stream> stream = {};
     ProxyStream* proxy = nullptr;      // It is the stream, until the header is there.
+    RemoteStream* remote = nullptr;    // It is the stream: a thread moves the bytes.
     core::Session* session = nullptr;  // Null: the stream is not open yet.
     bool full = false;                 // Its stream takes no more of its output now.
     bool was_read = false;             // Something of it was read for its session.
@@ -165,6 +183,13 @@ class Connections {
   // Returns false if the connection is closed, or will be visited again.
   bool write_out(Connection& conn);
   bool on_written(Connection& conn, size_t out_bytes, Stream::Outcome written);
+  void give_to_thread(Connection& conn, bool reading);
+  void on_waker();
+  void take_news();
+  void on_news(const News& news, std::span<char> bytes);
+  void on_news(Connection& conn, const News& news, std::span<char> bytes);
+  bool has_unheard_news() const;
+  size_t count_on_threads() const { return threads_ == nullptr ? 0 : threads_->sockets(); }
   bool add_output(ConnId id);
   void send_together(std::span<const ConnId> ids);
   void set_full(Connection& conn, bool full);
@@ -183,6 +208,15 @@ class Connections {
   Handshakes handshakes_;
   HandshakeCounts handshake_counts_;
   Bytes queue_bytes_;
+  std::unique_ptr<IoThreads> threads_;  // Null: the loop moves all bytes.
+  // What a thread has told, and how much of it was heard.
+  struct Heard {
+    Mail<News> mail;
+    size_t items = 0;
+    size_t bytes = 0;
+  };
+  std::vector<Heard> heard_;  // Of each thread.
+  size_t leaving_ = 0;        // Clients that threads have and that are no connections any more.
   ClientLog client_log_;
   AddressShares shares_;  // Of connections to the queue.
   uint64_t without_place_ = 0;

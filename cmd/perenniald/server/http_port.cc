@@ -50,6 +50,19 @@ void add_store(http::ServerFacts& facts, const store::Store& store) {
   facts.scrub_passes = scrub.passes;
 }
 
+// Called on the thread of the loop.
+void add_threads(http::ServerFacts& facts, const Connections& connections) {
+  facts.threads.push_back(
+      {.name = "loop", .cpu_time = thread_cpu_time(), .connections = connections.count_on_loop()});
+  if (connections.threads() == nullptr) return;
+  for (const auto& thread : connections.threads()->all()) {
+    const std::string& name = thread->name();
+    facts.threads.push_back({.name = name.substr(name.find('-') + 1),
+                             .cpu_time = thread->cpu_time(),
+                             .connections = thread->sockets()});
+  }
+}
+
 http::Limits limits_of(const Config& config, const Connections& connections) {
   return {.message = {.body_bytes_max_of = &http::Api::body_bytes_max_of},
           .connections_max = config.http_connections_max,
@@ -190,6 +203,7 @@ http::ServerFacts HttpPort::server() {
       .reload_success = parts_.settings.is_current(),
       .reload_time = in_seconds(std::max(started_at, parts_.settings.reloaded_at()))};
   if (const store::Store* const store = host_.store()) add_store(facts, *store);
+  add_threads(facts, parts_.connections);
   for (auto& [listener, expires_at] : parts_.tls.certificate_ends()) {
     facts.certificates.push_back({std::move(listener), expires_at});
   }

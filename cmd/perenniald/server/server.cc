@@ -44,6 +44,17 @@ std::unique_ptr<SocketBatch> make_batch(const Config& config) {
   return nullptr;
 }
 
+// Null: the loop moves the bytes of all clients.
+std::unique_ptr<IoThreads> make_io_threads(const Config& config,
+                                           std::function<void()> before_send) {
+  if (config.io_threads == 0) return nullptr;
+  return std::make_unique<IoThreads>(
+      IoThreads::Settings{.count = config.io_threads,
+                          .io_uring = config.io_uring,
+                          .handshakes_per_turn = config.tls_handshakes_per_turn,
+                          .before_send = std::move(before_send)});
+}
+
 }  // namespace
 
 Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListeners tls,
@@ -68,7 +79,8 @@ Server::Server(const Config& config, std::vector<BoundSocket> sockets, TlsListen
                     .node = node_,
                     .loop = loop_.loop()}),
       connections_(loop_.loop(), clock_, budget_, connection_limits(config, descriptors),
-                   make_batch(config), *this),
+                   make_batch(config), make_io_threads(config, [this] { before_threads_send(); }),
+                   *this),
       acceptor_(loop_.loop(), std::move(sockets), budget_,
                 {.has_slot =
                      [this](const BoundSocket& listener) {
@@ -105,8 +117,7 @@ bool Server::has_slot(const BoundSocket& listener) {
 }
 
 Status Server::take_in(AcceptedSocket socket) {
-  const bool is_forwarded = socket.role == ListenerRole::Queue && !serves_queue();
-  if (socket.listener && config_.listeners[*socket.listener].proxy && !is_forwarded) {
+  if (socket.listener && config_.listeners[*socket.listener].proxy && !is_passed_on(socket)) {
     socket.wants_proxy_header = true;
     if (!is_believed_proxy(config_.listeners[*socket.listener], socket)) {
       return connections_.refuse(socket, ClientLine::WrongProtocol,
@@ -118,10 +129,8 @@ Status Server::take_in(AcceptedSocket socket) {
 
 std::unique_ptr<Stream> Server::make_stream(const AcceptedSocket& socket) {
   TlsListener* const tls = tls_of(socket.listener);
-  // A standby passes on what it does not read.
-  const bool is_forwarded = socket.role == ListenerRole::Queue && !serves_queue();
   if (socket.to_leader) return std::make_unique<PlainStream>(socket.fd);
-  if (is_forwarded) {
+  if (is_passed_on(socket)) {
     return std::make_unique<PlainStream>(socket.fd, PlainStream::Head::ForwardsFirst);
   }
   const bool is_for_queue = socket.role == ListenerRole::Queue;
@@ -134,7 +143,7 @@ std::unique_ptr<Stream> Server::make_stream(const AcceptedSocket& socket) {
 core::Session& Server::open_session(ConnId conn, const AcceptedSocket& socket,
                                     const PeerIdentity* peer) {
   const bool is_for_queue = socket.role == ListenerRole::Queue;
-  if (socket.to_leader || (is_for_queue && !serves_queue())) return node_.open(conn, socket);
+  if (is_passed_on(socket)) return node_.open(conn, socket);
   if (is_for_queue) return core_.open(conn, clock_.now(), client_rights(config_, socket, peer));
   if (connections_.count() > descriptors_.connections + HttpPort::places_of_this_machine) {
     http_.make_place();
@@ -226,6 +235,7 @@ void Server::end_turn(bool at_once) {
   if (too_long > 0 && took >= too_long) {
     log(Level::Warning, "loop.turn", {{"took_ms", fmt::format("{}", took / nanos_per_ms)}});
   }
+  connections_.flush();
   if (!waits_in_sockets_) return loop_.block_unless(at_once);
   loop_.block_unless(false);  // libuv is to say how long it would block.
   const int timeout_ms = at_once ? 0 : loop_.timeout_ms();
@@ -277,9 +287,20 @@ size_t Server::serve(std::span<const ConnId> conns) {
   return 1;
 }
 
+void Server::before_threads_send() {
+  const std::scoped_lock lock(asks_for_lease_mutex_);
+  if (asks_for_lease_) node_.check_lease();
+}
+
+void Server::let_threads_ask(bool for_lease) {
+  const std::scoped_lock lock(asks_for_lease_mutex_);
+  asks_for_lease_ = for_lease;
+}
+
 void Server::before_append(const store::Batch& batch) {
   appended_at_ = clock_.now();
   bodies_.before_write(batch);
+  connections_.flush();  // The loop may write the batch itself, and clients work meanwhile.
 }
 
 void Server::on_body(const core::BodyRead& read, Result<Body> body) {

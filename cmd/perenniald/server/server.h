@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -69,6 +70,10 @@ class Server final : private ServerLoop::Owner,
   // Whether clients of the queue are this node's own. Before that those that are accepted are
   // passed on to the leader.
   bool serves_queue() const { return phase_ != Phase::Loading && phase_ != Phase::CatchingUp; }
+  // Whether it is one of the two connections by which this node passes a client on to the leader.
+  bool is_passed_on(const AcceptedSocket& socket) const {
+    return socket.to_leader || (socket.role == ListenerRole::Queue && !serves_queue());
+  }
   bool has_slot(const BoundSocket& listener);
   Status take_in(AcceptedSocket socket);
   TlsListener* tls_of(std::optional<size_t> listener) const;
@@ -80,6 +85,11 @@ class Server final : private ServerLoop::Owner,
   void on_first_read(ConnId conn) override;
   void on_bytes() override;
   void on_slot_free() override { acceptor_.on_slot_free(); }
+  bool may_use_thread(const AcceptedSocket& socket) override { return !is_passed_on(socket); }
+
+  // Called on the threads that move bytes, before they send.
+  void before_threads_send();
+  void let_threads_ask(bool for_lease);
 
   // -- Start and end: server_phases.cc.
   bool reads_hangup() const;
@@ -162,6 +172,10 @@ class Server final : private ServerLoop::Owner,
   Nanos appended_at_ = 0;    // When the last batch was given to the log.
   uint64_t ended_told_ = 0;  // Of the ended jobs that went before their time.
   Nanos ended_told_at_ = 0;
+  // Whether threads that move bytes ask for the lease before they send. The lock is held while one
+  // asks, so that none does after a stop has given the lease up.
+  bool asks_for_lease_ = false;
+  std::mutex asks_for_lease_mutex_;
   bool told_refused_schedules_ = false;  // That there are some.
   Nanos refused_schedules_told_at_ = 0;
   Connections connections_;

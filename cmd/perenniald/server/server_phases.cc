@@ -38,6 +38,9 @@ int Server::run() {
   }
   loop_.start_phase_timer(0, progress_ms);
   make_threads("the pool that reads bodies", [this] { loop_.make_pool(); });
+  if (IoThreads* const threads = connections_.threads(); threads != nullptr) {
+    make_threads("the threads of io_threads", [threads] { threads->start(); });
+  }
   const auto is_http = [](const BoundSocket& socket) {
     return socket.role() == ListenerRole::Http;
   };
@@ -154,6 +157,7 @@ void Server::on_loaded() {
   is_written_ = true;
   watchdogs_.watch_log(*log_);
   watchdogs_.watch_loop([this](Nanos lasts) { node_.on_loop_stalled(lasts); });
+  if (connections_.threads() != nullptr) watchdogs_.watch_threads(*connections_.threads());
   phase_ = Phase::CatchingUp;
   core_.resume(opening.epoch, opening.last_index, opening.next_id, clock_.now());
   if (drain_) core_.on_drain(clock_.now());
@@ -178,6 +182,7 @@ void Server::begin_serving() {
   flush_log();
   if (!listen([](const BoundSocket&) { return true; })) return begin_stop("listen");
   node_.begin_serving();
+  let_threads_ask(node_.is_joined());
   if (!node_.is_joined()) tls_.start();
   connections_.take_over(loop_.loop());
   waits_in_sockets_ = true;
@@ -240,6 +245,7 @@ void Server::end() {
   phase_ = Phase::Ended;
   if (store_ != nullptr) watchdogs_.watch_closing(*store_);
   if (log_ != nullptr) log_->stop();
+  let_threads_ask(false);
   if (store_ != nullptr) node_.leave();  // Before others see it end.
   checkpoints_.close();
   connections_.close_all();

@@ -1,6 +1,7 @@
 #include "cmd/perenniald/server/watchdogs.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,25 +12,53 @@
 
 namespace perennial::perenniald {
 
+namespace {
+
+// Looks at turns, of which `began` says when the present one began, and 0 if there is none. Null:
+// turns may last for any time. `lasts_long` is told for how long.
+std::unique_ptr<Watchdog> watch_turns(uint64_t seconds, std::function<Nanos()> began,
+                                      std::function<void(Nanos lasts)> lasts_long) {
+  if (seconds == 0) return nullptr;
+  const auto look = [began] {
+    const Nanos at = began();
+    return WorkSeen{.busy = at != 0, .progress = static_cast<uint64_t>(at)};
+  };
+  const auto stalled = [began, lasts_long = std::move(lasts_long)] {
+    const Nanos at = began();
+    if (at != 0) lasts_long(TurnClock::steady() - at);
+  };
+  return std::make_unique<Watchdog>(static_cast<Nanos>(seconds) * nanos_per_second, look, stalled);
+}
+
+std::string in_seconds(Nanos time) {
+  return fmt::format("{}", time / nanos_per_second);
+}
+
+}  // namespace
+
 // A turn that does not end serves nobody, and the thread of the loop cannot say so itself.
 void Watchdogs::watch_loop(std::function<void(Nanos lasts)> stalled) {
-  const uint64_t seconds = config_.turn_seconds_max;
-  if (seconds == 0) return;
-  const auto look = [this] {
-    const Nanos began = clock_.turn_began();
-    return WorkSeen{.busy = began != 0, .progress = static_cast<uint64_t>(began)};
-  };
-  const auto lasts_long = [this, stalled = std::move(stalled)] {
-    const Nanos began = clock_.turn_began();
-    if (began == 0) return;
-    const Nanos lasts = TurnClock::steady() - began;
-    log(Level::Warning, "loop.turn",
-        {{"lasts_s", fmt::format("{}", lasts / nanos_per_second)},
-         {"means", "nobody is served meanwhile"}});
-    stalled(lasts);
-  };
-  of_loop_ =
-      std::make_unique<Watchdog>(static_cast<Nanos>(seconds) * nanos_per_second, look, lasts_long);
+  of_loop_ = watch_turns(
+      config_.turn_seconds_max, [this] { return clock_.turn_began(); },
+      [stalled = std::move(stalled)](Nanos lasts) {
+        log(Level::Warning, "loop.turn",
+            {{"lasts_s", in_seconds(lasts)}, {"means", "nobody is served meanwhile"}});
+        stalled(lasts);
+      });
+}
+
+void Watchdogs::watch_threads(const IoThreads& threads) {
+  for (const auto& each : threads.all()) {
+    const IoThread& thread = *each;
+    of_threads_.push_back(watch_turns(
+        config_.turn_seconds_max, [&thread] { return thread.turn_began(); },
+        [&thread](Nanos lasts) {
+          log(Level::Warning, "io.turn",
+              {{"thread", thread.name()},
+               {"lasts_s", in_seconds(lasts)},
+               {"means", "its clients are not served meanwhile"}});
+        }));
+  }
 }
 
 void Watchdogs::watch_log(const store::Log& log) {

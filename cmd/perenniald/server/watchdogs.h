@@ -2,9 +2,11 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "cmd/perenniald/config/config.h"
 #include "cmd/perenniald/loop/clock.h"
+#include "cmd/perenniald/net/threads/io_threads.h"
 #include "cmd/perenniald/process/watchdog.h"
 #include "engine/types/basic.h"
 #include "store/commit/log.h"
@@ -12,8 +14,9 @@
 
 namespace perennial::perenniald {
 
-// Threads that notice when the disk or the loop does not answer any more. A disk that
-// stalls for stall_seconds_max ends the process. A turn that lasts for turn_seconds_max is logged.
+// Threads that notice when the disk, the loop or a thread that moves bytes does not answer any
+// more. A disk that stalls for stall_seconds_max ends the process. A turn that lasts for
+// turn_seconds_max is logged.
 class Watchdogs {
  public:
   // Both outlive this.
@@ -29,13 +32,20 @@ class Watchdogs {
   // `stalled` is called on another thread whenever a turn exceeds turn_seconds_max, with how long
   // it has lasted so far.
   void watch_loop(std::function<void(Nanos lasts)> stalled);
-  void end_of_loop() { of_loop_.reset(); }
+  // Says in the log when a turn of one of these threads exceeds turn_seconds_max. They outlive
+  // this, or end_of_loop() comes before their end.
+  void watch_threads(const IoThreads& threads);
+  void end_of_loop() {
+    of_loop_.reset();
+    of_threads_.clear();
+  }
 
  private:
   const Config& config_;
   const TurnClock& clock_;
   std::unique_ptr<Watchdog> of_store_;
   std::unique_ptr<Watchdog> of_loop_;
+  std::vector<std::unique_ptr<Watchdog>> of_threads_;
 };
 
 }  // namespace perennial::perenniald

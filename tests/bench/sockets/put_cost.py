@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a put costs each server, in microseconds of processor: its loop, its other threads, the client.
+"""What a put costs each server, in microseconds of processor: its loop, the threads of io_threads, its other threads, the client.
 
 Each server is started fresh, and `perennial bench custom`, or the workloads of --workloads, load it. The kernel says how long each thread has run
 (/proc/PID/task/TID/schedstat) and which part of that it spent in the kernel (stat). Two puts of our own, one before the
@@ -26,7 +26,8 @@ sys.path.insert(0, os.path.join(HERE, "../../support"))
 from ports import free_port  # noqa: E402
 
 ANSWERS_WITHIN_S = 20
-COLUMNS = ["per second", "loop user", "loop system", "other threads", "client"]
+COLUMNS = ["per second", "loop user", "loop system", "I/O threads", "other threads", "client"]
+IO_THREADS = "perennial-io-"
 
 
 def put_one(port):
@@ -54,14 +55,15 @@ def put_first(port, server):
 
 
 def times_of(pid):
-    """Of each thread: nanoseconds that it has run, and its ticks in user mode and in the kernel."""
+    """Of each thread: nanoseconds that it has run, its ticks in user mode and in the kernel, and whether it is one of io_threads."""
     times = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
             run_ns = int(file.read().split()[0])
         with open(f"/proc/{pid}/task/{thread}/stat") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        times[int(thread)] = (run_ns, int(fields[11]), int(fields[12]))
+            name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+        fields = rest.split()
+        times[int(thread)] = (run_ns, int(fields[11]), int(fields[12]), name.startswith(IO_THREADS))
     return times
 
 
@@ -104,14 +106,17 @@ def load(port, workload, directory, arguments):
 
 
 def costs(before, after, loop, puts, client):
-    """Microseconds a put: the loop in user mode and in the kernel, the other threads, and the client."""
+    """Microseconds a put: the loop in user mode and in the kernel, those of io_threads, the other threads, and the client."""
     def since(thread):
-        return [late - early for late, early in zip(after[thread], before.get(thread, (0, 0, 0)))]
+        return [late - early for late, early in zip(after[thread][:3], before.get(thread, (0, 0, 0)))]
+
+    def all_of(is_io):
+        return sum(since(thread)[0] for thread, times in after.items() if thread != loop and times[3] == is_io) / 1e3
 
     run_ns, user, system = since(loop)
     user_part = user / max(1, user + system)
-    others_ns = sum(since(thread)[0] for thread in after if thread != loop)
-    return [us / puts for us in (run_ns / 1e3 * user_part, run_ns / 1e3 * (1 - user_part), others_ns / 1e3, client * 1e6)]
+    loop_us = run_ns / 1e3
+    return [us / puts for us in (loop_us * user_part, loop_us * (1 - user_part), all_of(True), all_of(False), client * 1e6)]
 
 
 def main():

@@ -306,7 +306,7 @@ TEST(Config, APrintedConfigurationReadsAsTheSame) {
            "listen: ['unix:/run/p', '[::1]:80']\nport: 1\nuser: 'yes'\n"
            "data_dir: '#1: a \"b\"'\ndurability: interval\njobs_max: 5\n"
            "job_bytes_max: 3MiB\noutput_bytes_max: 70001\ncheckpoint_from: any\n"
-           "checkpoint_dir: c\ncore_dumps: true\nio_uring: false\nadmin_on: unix\n"
+           "checkpoint_dir: c\ncore_dumps: true\nio_uring: false\nio_threads: 3\nadmin_on: unix\n"
            "listeners: [{address: a, tls: {certificate: 'b}, {', key: c, client_ca: d}},\n"
            "{address: 'unix:e', user: ann}]\n"
            "users_file: u\nauth_plaintext: true\n"
@@ -428,6 +428,7 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
   EXPECT_THAT(config.tubes, IsEmpty());
   EXPECT_FALSE(config.core_dumps);
   EXPECT_TRUE(config.io_uring);
+  EXPECT_EQ(config.io_threads, 0u);
   EXPECT_EQ(config.jobs_max + config.memory_bytes_max + config.connections_max, 0u);
 }
 

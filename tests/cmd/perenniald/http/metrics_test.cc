@@ -185,6 +185,8 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
              .handshakes_resumed = 6,
              .handshakes_failed = 7,
              .certificates = {{"0.0.0.0:11301", 1800000000}},
+             .threads = {{.name = "loop", .cpu_time = 5 * second / 2, .connections = 22},
+                         {.name = "io-0", .cpu_time = 3 * second, .connections = 23}},
              .reload_success = false,
              .reload_time = 1700000001.5,
              .tickers = {{"wal_bytes", 90}},
@@ -254,6 +256,10 @@ TEST_F(MetricsTest, GivesWhatTheServerKnows) {
         "perennial_tls_handshakes_total{result=\"resumed\"} 6\n",
         "perennial_tls_handshakes_total{result=\"failed\"} 7\n",
         "perennial_tls_certificate_expiry_seconds{listener=\"0.0.0.0:11301\"} 1800000000\n",
+        "perennial_thread_cpu_seconds_total{thread=\"loop\"} 2.5\n",
+        "perennial_thread_cpu_seconds_total{thread=\"io-0\"} 3\n",
+        "perennial_thread_connections{thread=\"loop\"} 22\n",
+        "perennial_thread_connections{thread=\"io-0\"} 23\n",
         "perennial_config_reload_success 0\n"}) {
     EXPECT_THAT(out, HasSubstr(line));
   }

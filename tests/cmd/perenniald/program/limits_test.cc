@@ -59,12 +59,12 @@ TEST(ConnectionsMax, FollowsTheLimitOfFileDescriptors) {
 }
 
 // Other programs of the user share fs.epoll.max_user_watches.
-TEST(Watches, RunningOutOfThemCostsAClientAndNotTheServer) {
+void run_out_of_watches(bool on_thread) {
   TempDir dir;
   const std::string address = "unix:" + dir.path() + "/s";
   const std::string used_up = dir.path() + "/used-up";
   Launch server(dir.path(),
-                {.flags = {"-b", "data", "-l", "unix:s"},
+                {.flags = {"-b", "data", "-l", "unix:s", "--io-threads", on_thread ? "1" : "0"},
                  .variables = {{"LD_PRELOAD", NO_WATCHES}, {"NO_WATCHES_IF", used_up}}});
   Result<ClientSocket> inside = server.connect(address);
   ASSERT_TRUE(inside.ok()) << inside.status().message();
@@ -76,14 +76,24 @@ TEST(Watches, RunningOutOfThemCostsAClientAndNotTheServer) {
     EXPECT_EQ(refused->read_to_end().take(), "");
     EXPECT_EQ(inside->ask(question).take(), answer);
   }
-  EXPECT_THAT(server.stderr_text(),
-              testing::HasSubstr("level=warning at=accept error=\"epoll: No space left"));
+  if (!on_thread) {
+    EXPECT_THAT(server.stderr_text(),
+                testing::HasSubstr("level=warning at=accept error=\"epoll: No space left"));
+  }
   std::filesystem::remove(used_up);
   Result<ClientSocket> next = ClientSocket::connect(address);
   ASSERT_TRUE(next.ok());
   EXPECT_EQ(next->ask(question).take(), answer);
   server.signal(SIGTERM);
   EXPECT_EQ(server.wait().code, 0) << server.stderr_text();
+}
+
+TEST(Watches, RunningOutOfThemCostsAClientAndNotTheServer) {
+  run_out_of_watches(false);
+}
+
+TEST(Watches, RunningOutOfThemCostsAThreadAClientAndNothingMore) {
+  run_out_of_watches(true);
 }
 
 TEST(ConnectionsMax, AValueAboveTheDescriptorsIsLowered) {

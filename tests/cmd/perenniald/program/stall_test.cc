@@ -70,6 +70,26 @@ TEST_F(Stall, ATurnThatIsTooLongIsSaidWhileItLasts) {
   EXPECT_THAT(server.stderr_text(), HasSubstr("at=loop.turn took_ms="));
 }
 
+TEST_F(Stall, AThreadThatStandsStillIsNamed) {
+  std::ofstream(dir_.path() + "/config") << "turn_seconds_max: 1\nio_threads: 2\nio_uring: false\n";
+  Launch server(dir_.path(), {.flags = flags,
+                              .variables = {{"LD_PRELOAD", LOOP_STOP},
+                                            {"LOOP_STOP_MS", "4000"},
+                                            {"THREAD_STOP_IF", dir_.path() + "/slow"}}});
+  ClientSocket client = connect(server);
+  ASSERT_EQ(client.ask("put 0 0 60 1\r\na\r\n").take(), "INSERTED 1\r\n");
+  ClientSocket other = connect(server);  // Of the other thread.
+  ASSERT_EQ(other.ask("use b\r\n").take(), "USING b\r\n");
+  slow_down();
+  ASSERT_TRUE(client.send("use a\r\n").ok());
+  ASSERT_FALSE(client.read_reply(2'000).ok());
+  EXPECT_EQ(other.ask("use c\r\n").take(), "USING c\r\n") << "others are served meanwhile";
+  EXPECT_THAT(server.stderr_text(), HasSubstr("at=io.turn thread=perennial-io-0 lasts_s="));
+  EXPECT_EQ(client.read_reply(20'000).take(), "USING a\r\n");
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait().code, 0);
+}
+
 TEST_F(Stall, ASyncThatHangsEndsWith70AndNoAnswer) {
   configure(1);
   {
