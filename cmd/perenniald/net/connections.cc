@@ -309,8 +309,10 @@ void Connections::on_writable(Connection& conn) {
 }
 
 bool Connections::is_silent(ConnId id) const {
+  const Connection& conn = connections_.at(id);
+  if (conn.remote != nullptr && conn.remote->has_unheard_handshake()) return false;
   int unread = 0;
-  const int fd = connections_.at(id).socket.fd;
+  const int fd = conn.socket.fd;
   return ::ioctl(fd, FIONREAD, &unread) == 0 && unread == 0;
 }
 

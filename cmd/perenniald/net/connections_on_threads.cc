@@ -84,6 +84,7 @@ void Connections::on_news(const News& news, std::span<char> bytes) {
 // the thread has it already, and only the session knows how to keep it. Not so at a stop.
 void Connections::on_news(Connection& conn, const News& news, std::span<char> bytes) {
   using State = Stream::State;
+  if (conn.session == nullptr) conn.remote->on_handshake_news();
   Stream::Outcome got = {.state = State::Blocked};
   switch (news.kind) {
     case News::Kind::Received:

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,6 +28,8 @@ struct IoSocket {
   std::atomic<size_t> in_flight = 0;
   // Something was read that it has sent to its session, if only half a record of TLS.
   std::atomic<bool> is_read = false;
+  // How often a part of its handshake was read. Each time is one piece of news.
+  std::atomic<uint64_t> handshake_reads = 0;
 
   // ---- The thread's alone.
   EpollSet::Interest wanted = {};   // What the loop wants to hear.

@@ -265,6 +265,7 @@ void IoThread::shake_hands() {
     if (!id) return;
     IoSocket& socket = *sockets_.at(*id);
     const Stream::Outcome got = socket.stream->read(buffer_, TurnBudget::read_bytes_max);
+    ++socket.handshake_reads;
     socket.waits = false;
     on_read(socket, got, std::span(buffer_).first(got.bytes));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,10 @@ class RemoteStream final : public Stream {
   void on_opened() { is_open_ = true; }
   // What the loop wants to hear from now on.
   void watch(EpollSet::Interest interest);
+  // The loop has heard what a part of the handshake has come to.
+  void on_handshake_news() { ++handshake_news_; }
+  // Whether more of it was read.
+  bool has_unheard_handshake() const { return socket_->handshake_reads > handshake_news_; }
   // Whether something was read that the client has sent to its session, though the loop may not
   // have heard of it yet.
   bool is_read() const { return socket_->is_read; }
@@ -48,6 +53,7 @@ class RemoteStream final : public Stream {
   IoSocket* const socket_;  // The thread's, until this gives it Order::Close.
   bool is_open_;
   bool ends_in_order_ = false;
+  uint64_t handshake_news_ = 0;
 };
 
 }  // namespace perennial::perenniald

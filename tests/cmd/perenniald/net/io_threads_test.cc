@@ -371,6 +371,17 @@ TEST_P(IoThreadsTest, TheOldestSilentHandshakeGivesWay) {
   EXPECT_TRUE(until([&] { return sessions_.contains(100) && session(100).heard == "hello"; }));
 }
 
+// Its thread has read what it has sent, and the loop has not heard of it.
+TEST_P(IoThreadsTest, AHandshakeOfWhichAThreadHasReadDoesNotGiveWay) {
+  with_handshake_ = true;
+  for (int i = 0; i < 3; ++i) say(open(), "open hello");
+  connections_->flush();
+  std::this_thread::sleep_for(milliseconds(50));
+  for (int i = 0; i < 3; ++i) open();
+  EXPECT_TRUE(until([&] { return sessions_.size() == 3; }));
+  for (ConnId id = 1; id <= 3; ++id) EXPECT_TRUE(sessions_.contains(id)) << id;
+}
+
 // Half a record of TLS is something that was read.
 TEST_P(IoThreadsTest, WhatIsReadFirstIsTold) {
   with_handshake_ = true;
