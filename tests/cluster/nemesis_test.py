@@ -595,12 +595,12 @@ class Nemesis(unittest.TestCase):
         self.addCleanup(load.stop)
         timed = TimedLoad(jobs.addresses, print if OLD_PERENNIALD else load.ledger.fault)
         self.addCleanup(timed.stop)
-        faults.on_all_stopped = timed.all_stopped
         # An earlier version knows no job that has ended.
         ended = EndedLoad(jobs.addresses, load.ledger.fault, clients=0 if OLD_PERENNIALD else 2)
         self.addCleanup(ended.stop)
         schedules = ScheduleLoad(jobs.addresses, load.ledger.fault, schedules=0 if OLD_PERENNIALD else 3)
         self.addCleanup(schedules.stop)
+        faults.on_all_stopped = lambda: (timed.all_stopped(), schedules.all_stopped())
         counts, codes = {}, []
         deadline = time.monotonic() + SECONDS
         left = []
