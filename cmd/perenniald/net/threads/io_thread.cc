@@ -142,7 +142,8 @@ size_t IoThread::wait(std::span<EpollSet::Report> reports) {
   waits_for_loop_ = !reads;
   waker_.going_to_sleep();
   reads = may_read();  // The loop may have taken them before it knew.
-  const bool has_work = orders_.has_mail() || !handshakes_.empty() || stopping_;
+  const bool may_shake_hands = reads && !handshakes_.empty();
+  const bool has_work = orders_.has_mail() || may_shake_hands || stopping_;
   const int timeout_ms = has_work ? 0 : -1;
   size_t count = 0;
   if (reads) {
