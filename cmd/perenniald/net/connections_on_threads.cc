@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "cmd/perenniald/net/address_shares.h"
@@ -26,8 +26,10 @@ void Connections::flush() {
 void Connections::wait(int timeout_ms) {
   if (threads_ == nullptr) return sockets_.wait(timeout_ms);
   threads_->flush();
-  threads_->waker().going_to_sleep();
-  if (has_unheard_news() || threads_->has_news()) timeout_ms = 0;
+  if (timeout_ms != 0) {
+    threads_->waker().going_to_sleep();
+    if (has_unheard_news() || threads_->has_news()) timeout_ms = 0;
+  }
   sockets_.wait(timeout_ms);
   threads_->waker().is_awake();
   take_news();
@@ -43,10 +45,7 @@ void Connections::on_waker() {
 }
 
 bool Connections::has_unheard_news() const {
-  for (const Heard& heard : heard_) {
-    if (heard.items < heard.mail.items.size()) return true;
-  }
-  return false;
+  return std::ranges::any_of(heard_, [](const Heard& heard) { return !heard.mail.empty(); });
 }
 
 // The rest is heard in the next turn when the time for reading is over; but a few are always, so

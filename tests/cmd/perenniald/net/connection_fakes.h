@@ -1,11 +1,23 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <uv.h>
 
 #include "cmd/perenniald/core/session.h"
+#include "cmd/perenniald/net/connections.h"
 #include "cmd/perenniald/net/streams/stream.h"
 
 namespace perennial::perenniald {
@@ -81,6 +93,71 @@ class FakeHandshake final : public Stream {
   bool is_open_ = false;
   bool is_resumed_ = false;
   std::string failure_;
+};
+
+// Connections whose streams and sessions are fakes, and the clients' ends of their sockets.
+class FakeClients : private Connections::Owner {
+ protected:
+  FakeClients() { EXPECT_EQ(uv_loop_init(&loop_), 0); }
+  ~FakeClients() override {
+    connections_->close_all();
+    while (uv_run(&loop_, UV_RUN_DEFAULT) != 0) continue;
+    connections_.reset();
+    EXPECT_EQ(uv_loop_close(&loop_), 0);
+    for (const int fd : clients_) close(fd);
+  }
+
+  void make_connections(const ConnectionLimits& limits, std::unique_ptr<SocketBatch> batch,
+                        std::unique_ptr<IoThreads> threads = nullptr) {
+    Connections::Owner& owner = *this;  // The base is private.
+    connections_.emplace(loop_, clock_, budget_, limits, std::move(batch), std::move(threads),
+                         owner);
+  }
+  // Opens a connection, and returns the client's end.
+  int open(ListenerRole role = ListenerRole::Queue) {
+    return open({.is_local = true, .role = role});
+  }
+  int open(AcceptedSocket socket) {
+    std::array<int, 2> ends = {};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+    socket.fd = ends[0];
+    EXPECT_TRUE(connections_->open(socket).ok());
+    clients_.push_back(ends[1]);
+    return ends[1];
+  }
+  static void say(int client, std::string_view bytes) {
+    EXPECT_EQ(send(client, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  }
+  FakeSession& session(ConnId conn = 1) { return sessions_.at(conn); }
+
+  uv_loop_t loop_ = {};
+  TurnClock clock_;
+  TurnBudget budget_{clock_};
+  std::map<ConnId, FakeSession> sessions_;
+  std::optional<Connections> connections_;
+  std::vector<int> clients_;
+  std::vector<ConnId> first_reads_;
+  bool others_wait_ = false;
+  int bytes_calls_ = 0;
+  int slot_calls_ = 0;
+  bool with_handshake_ = false;
+  bool has_output_ = false;
+  bool may_use_thread_ = true;
+
+ private:
+  std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket) override {
+    if (with_handshake_) return std::make_unique<FakeHandshake>(socket.fd, has_output_);
+    return std::make_unique<PlainStream>(socket.fd);
+  }
+  core::Session& open_session(ConnId conn, const AcceptedSocket& /*socket*/,
+                              const PeerIdentity* /*peer*/) override {
+    return sessions_[conn];
+  }
+  bool has_waiting_sessions() override { return others_wait_; }
+  void on_first_read(ConnId conn) override { first_reads_.push_back(conn); }
+  void on_bytes() override { ++bytes_calls_; }
+  void on_slot_free() override { ++slot_calls_; }
+  bool may_use_thread(const AcceptedSocket& /*socket*/) override { return may_use_thread_; }
 };
 
 }  // namespace perennial::perenniald

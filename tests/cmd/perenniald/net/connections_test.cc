@@ -22,52 +22,22 @@ namespace perennial::perenniald {
 namespace {
 
 // Each test runs with calls for each client alone, and with calls for several clients.
-class ConnectionsTest : public testing::TestWithParam<bool>, private Connections::Owner {
+class ConnectionsTest : public FakeClients, public testing::TestWithParam<bool> {
  protected:
   ConnectionsTest() {
-    EXPECT_EQ(uv_loop_init(&loop_), 0);
-    connections_.emplace(loop_, clock_, budget_,
-                         ConnectionLimits{.handshakes = {.ms_max = 100,
-                                                         .per_turn_max = 2,
-                                                         .pending_max = 3,
-                                                         .per_address_max = 7},
-                                          .per_address_max = 2},
-                         GetParam() ? SocketBatch::create().take() : nullptr, nullptr, owner());
-  }
-  ~ConnectionsTest() override {
-    connections_->close_all();
-    while (uv_run(&loop_, UV_RUN_DEFAULT) != 0) continue;
-    connections_.reset();
-    EXPECT_EQ(uv_loop_close(&loop_), 0);
-    for (const int fd : clients_) close(fd);
+    make_connections(
+        {.handshakes = {.ms_max = 100, .per_turn_max = 2, .pending_max = 3, .per_address_max = 7},
+         .per_address_max = 2},
+        GetParam() ? SocketBatch::create().take() : nullptr);
   }
 
-  Connections::Owner& owner() { return *this; }  // The base is private.
-
-  // Opens a connection, and returns the client's end.
-  int open(ListenerRole role = ListenerRole::Queue) {
-    std::array<int, 2> ends = {};
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
-    EXPECT_TRUE(connections_->open({.fd = ends[0], .is_local = true, .role = role}).ok());
-    clients_.push_back(ends[1]);
-    return ends[1];
-  }
   int open_from(const std::string& address, ListenerRole role = ListenerRole::Queue) {
-    std::array<int, 2> ends = {};
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
-    EXPECT_TRUE(
-        connections_->open({.fd = ends[0], .address = common::parse_ip(address), .role = role})
-            .ok());
-    clients_.push_back(ends[1]);
-    return ends[1];
+    return open({.address = common::parse_ip(address), .role = role});
   }
   void turn() {
     uv_run(&loop_, UV_RUN_NOWAIT);
     connections_->continue_handshakes();
     clock_.end_turn();
-  }
-  static void say(int client, std::string_view bytes) {
-    EXPECT_EQ(send(client, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
   }
   static std::string hear(int client) {
     std::string out(1 << 20, '\0');
@@ -76,35 +46,6 @@ class ConnectionsTest : public testing::TestWithParam<bool>, private Connections
     return out;
   }
   static void end_output(int client) { EXPECT_EQ(shutdown(client, SHUT_WR), 0); }
-  FakeSession& session(ConnId conn = 1) { return sessions_.at(conn); }
-
-  uv_loop_t loop_ = {};
-  TurnClock clock_;
-  TurnBudget budget_{clock_};
-  std::map<ConnId, FakeSession> sessions_;
-  std::optional<Connections> connections_;
-  std::vector<int> clients_;
-  std::vector<ConnId> first_reads_;
-  bool others_wait_ = false;
-  int bytes_calls_ = 0;
-  int slot_calls_ = 0;
-  bool with_handshake_ = false;
-  bool has_output_ = false;
-
- private:
-  std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket) override {
-    if (with_handshake_) return std::make_unique<FakeHandshake>(socket.fd, has_output_);
-    return std::make_unique<PlainStream>(socket.fd);
-  }
-  core::Session& open_session(ConnId conn, const AcceptedSocket& /*socket*/,
-                              const PeerIdentity* /*peer*/) override {
-    return sessions_[conn];
-  }
-  bool has_waiting_sessions() override { return others_wait_; }
-  void on_first_read(ConnId conn) override { first_reads_.push_back(conn); }
-  void on_bytes() override { ++bytes_calls_; }
-  void on_slot_free() override { ++slot_calls_; }
-  bool may_use_thread(const AcceptedSocket& /*socket*/) override { return true; }
 };
 
 TEST_P(ConnectionsTest, BytesAreGivenToTheSessionOfTheirClient) {

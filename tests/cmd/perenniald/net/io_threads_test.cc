@@ -3,11 +3,12 @@
 //
 // Fields: bytes in both directions, ends of both sides, handshakes, output that a client takes
 // late. Blind to: TLS itself, which the tests of the server have, and times.
-#include <array>
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -32,41 +33,21 @@ struct Way {
   bool io_uring;
 };
 
-class IoThreadsTest : public testing::TestWithParam<Way>, private Connections::Owner {
+class IoThreadsTest : public FakeClients, public testing::TestWithParam<Way> {
  protected:
   IoThreadsTest() {
-    EXPECT_EQ(uv_loop_init(&loop_), 0);
-    auto threads =
-        std::make_unique<IoThreads>(IoThreads::Settings{.count = GetParam().threads,
-                                                        .io_uring = GetParam().io_uring,
-                                                        .handshakes_per_turn = 2,
-                                                        .before_send = [this] { ++sends_; }});
-    connections_.emplace(loop_, clock_, budget_,
-                         ConnectionLimits{.handshakes = {.ms_max = 200,
-                                                         .per_turn_max = 2,
-                                                         .pending_max = 3,
-                                                         .per_address_max = 7}},
-                         nullptr, std::move(threads), owner());
+    const IoThreads::Settings settings = {.count = GetParam().threads,
+                                          .io_uring = GetParam().io_uring,
+                                          .handshakes_per_turn = 2,
+                                          .before_send = [this] { ++sends_; }};
+    make_connections(
+        {.handshakes = {.ms_max = 200, .per_turn_max = 2, .pending_max = 3, .per_address_max = 7}},
+        nullptr, std::make_unique<IoThreads>(settings));
     connections_->threads()->start();
   }
-  ~IoThreadsTest() override {
-    connections_->close_all();
-    while (uv_run(&loop_, UV_RUN_DEFAULT) != 0) continue;
-    connections_.reset();
-    EXPECT_EQ(uv_loop_close(&loop_), 0);
-    for (const int fd : clients_) close(fd);
-  }
+  // Its threads use this object.
+  ~IoThreadsTest() override { connections_->threads()->stop(); }
 
-  Connections::Owner& owner() { return *this; }  // The base is private.
-
-  // Opens a connection, and returns the client's end.
-  int open(ListenerRole role = ListenerRole::Queue) {
-    std::array<int, 2> ends = {};
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
-    EXPECT_TRUE(connections_->open({.fd = ends[0], .is_local = true, .role = role}).ok());
-    clients_.push_back(ends[1]);
-    return ends[1];
-  }
   void turn() {
     connections_->flush();
     uv_run(&loop_, UV_RUN_NOWAIT);
@@ -89,9 +70,6 @@ class IoThreadsTest : public testing::TestWithParam<Way>, private Connections::O
       std::this_thread::sleep_for(milliseconds(1));
     }
   }
-  static void say(int client, std::string_view bytes) {
-    EXPECT_EQ(send(client, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
-  }
   // Adds what has come to `heard_`.
   std::string& hear(int client) {
     std::string piece(1 << 20, '\0');
@@ -100,37 +78,10 @@ class IoThreadsTest : public testing::TestWithParam<Way>, private Connections::O
     if (count > 0) heard_.append(piece, 0, static_cast<size_t>(count));
     return heard_;
   }
-  FakeSession& session(ConnId conn = 1) { return sessions_[conn]; }
 
-  uv_loop_t loop_ = {};
-  TurnClock clock_;
-  TurnBudget budget_{clock_};
-  std::map<ConnId, FakeSession> sessions_;
-  std::optional<Connections> connections_;
-  std::vector<int> clients_;
-  std::vector<ConnId> first_reads_;
   std::string heard_;
   bool has_ended_ = false;  // The server's side, which hear() has found.
-  bool others_wait_ = false;
-  bool may_use_thread_ = true;
   std::atomic<int> sends_ = 0;
-  int slot_calls_ = 0;
-  bool with_handshake_ = false;
-
- private:
-  std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket) override {
-    if (with_handshake_) return std::make_unique<FakeHandshake>(socket.fd, false);
-    return std::make_unique<PlainStream>(socket.fd);
-  }
-  core::Session& open_session(ConnId conn, const AcceptedSocket& /*socket*/,
-                              const PeerIdentity* /*peer*/) override {
-    return sessions_[conn];
-  }
-  bool has_waiting_sessions() override { return others_wait_; }
-  void on_first_read(ConnId conn) override { first_reads_.push_back(conn); }
-  void on_bytes() override {}
-  void on_slot_free() override { ++slot_calls_; }
-  bool may_use_thread(const AcceptedSocket& /*socket*/) override { return may_use_thread_; }
 };
 
 TEST_P(IoThreadsTest, BytesGoBothWays) {
