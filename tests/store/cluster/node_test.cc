@@ -109,6 +109,20 @@ TEST_F(NodeTest, ARestartedLeaderLeadsAtOnce) {
   EXPECT_EQ(again->epoch(), 2U);
 }
 
+// Its lease is renewed, and it writes nothing: nobody waits for it for ever.
+TEST_F(NodeTest, AnotherThatSaysNothingIsAwaitedForTwoLeases) {
+  NodeRecord silent;
+  silent.node = "z";
+  silent.directory = "directory-z";
+  silent.client_address = "z:11300";
+  put_for(Keys("jobs").node("z"), encode(silent), 10 * lease_s);
+  run_for(second);
+  const auto a = start("a", disk_a_);
+  run_for(2 * lease_s * second - second);
+  EXPECT_FALSE(a->leads());
+  EXPECT_TRUE(run_until([&] { return a->leads(); }, 5 * second));
+}
+
 TEST_F(NodeTest, AnEmptyDirectoryGetsTheWholeLog) {
   auto a = start_leader("a", disk_a_);
   run_for(second);
