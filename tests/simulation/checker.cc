@@ -153,6 +153,7 @@ void Checker::on_reply(Conn& conn, const wire::ClientReply& reply, Nanos now) {
   const Op& op = found->second;
   ++answer_count_;
   answer(op, reply);
+  if (!problem_.empty()) return;  // Its job may still name the command.
   if (!is_reserve(op.command)) --op_count_;
   std::erase(wide_, &op);
   ops_.erase(found);
