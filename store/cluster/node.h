@@ -229,6 +229,8 @@ class Node {
   std::string other_node_message(const NodeRecord& other) const;
   void on_nodes(const etcd::Found& nodes);
   void hear_others(const etcd::Found& nodes);
+  // It was started, or etcd went back in time, two leases ago or more.
+  bool has_heard_for_long() const;
   bool leads(const NodeRecord& other) const;
   void learn_time(const NodeRecord& other);
   Standbys standbys() const;
@@ -287,7 +289,8 @@ class Node {
   etcd::Revision node_revision_ = 0;  // Of this node's key, as it was read last.
   Nanos name_taken_since_ = 0;        // 0: no other directory has this node's name.
   bool publishes_ = false;
-  std::vector<Nanos> clocks_of_others_;  // Of those that follow or lead.
+  // Of those that follow or lead; soon after the start of this node, also of those that join.
+  std::vector<Nanos> clocks_of_others_;
   ClusterTime time_;
   TakeoverTime takeover_time_;
   // The first leader that this node has seen since its start; 0: none.

@@ -22,7 +22,8 @@ namespace perennial::store::cluster {
 
 using etcd::Compare;
 
-// For how many leases a node waits until the others have written their records.
+// For how many leases a node waits until the others have written their records, and compares its
+// clock with those of others that are starting, too.
 constexpr int64_t hear_patience_leases = 2;
 // For how many leases a node waits while its name is taken, before it gives up: when another node
 // has the name, and when that node has this one's address, so that it may be its former process.
@@ -173,9 +174,10 @@ void Node::on_nodes(const etcd::Found& nodes) {
     others_read = std::min(others_read, other->format);
     learn_time(*other);
     if (leads(*other)) leader_settings_ = other->settings;
-    // A node that is joining may itself wait to learn the time from this node.
-    const bool counts = other->clock_ms != 0 && other->role != Role::Joining;
-    if (counts) clocks_of_others_.push_back(from_ms(other->clock_ms));
+    // All nodes may have been started together, and this one may be the first that has the log. But
+    // one that is still joining later may wait for this one to lead, and its clock may be behind.
+    const bool counts = other->role != Role::Joining || !has_heard_for_long();
+    if (other->clock_ms != 0 && counts) clocks_of_others_.push_back(from_ms(other->clock_ms));
     others_.push_back(*other);
   }
   compare_settings();
@@ -203,8 +205,12 @@ void Node::hear_others(const etcd::Found& nodes) {
     return now == revisions.end() || now->second != other.second;
   });
   // A lease may be renewed by a node that can write nothing, and by each election of etcd's leader.
+  if (has_heard_for_long()) unheard_->clear();
+}
+
+bool Node::has_heard_for_long() const {
   const Nanos patience = hear_patience_leases * options_.lease_s * nanos_per_second;
-  if (executor_.now() - unheard_since_ > patience) unheard_->clear();
+  return unheard_ && executor_.now() - unheard_since_ > patience;
 }
 
 Node::Standbys Node::standbys() const {
