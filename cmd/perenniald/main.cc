@@ -136,7 +136,7 @@ int serve(const Config& config, std::function<Invocation()> read_settings, bool 
   const KeepaliveSettings keepalive = {.keepalive_s = config.tcp_keepalive_s,
                                        .user_timeout_s = config.tcp_user_timeout_s};
   Status set = set_keepalive(*sockets, keepalive);
-  if (set.ok() && !config.cluster.is_set()) set = defer_accept(*sockets);
+  if (set.ok()) set = defer_accept(*sockets, config.cluster.peer_address);
   if (!set.ok()) return report({common::exit_address, "listen", set.message()});
   // After the change of the user, so that a reload can read the files, too.
   Problems problems;

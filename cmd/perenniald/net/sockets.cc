@@ -186,6 +186,15 @@ bool is_bound_locally(int fd) {
   return getsockname(fd, reinterpret_cast<sockaddr*>(&where), &length) == 0 && is_local(where);
 }
 
+bool may_be_for_peers(const BoundSocket& socket, const std::string& peer_address) {
+  if (peer_address.empty()) return false;
+  const auto port_of = [](const std::string& address) {
+    const Result<common::Address> parsed = common::parse_address(address, common::default_port);
+    return parsed.ok() ? parsed->port : 0;
+  };
+  return !is_bound_locally(socket.fd()) || port_of(socket.name()) == port_of(peer_address);
+}
+
 }  // namespace
 
 BoundSocket::BoundSocket(int fd, bool is_unix, std::optional<SocketFile> file, ListenerRole role)
@@ -259,10 +268,11 @@ Status set_keepalive(const Sockets& sockets, const KeepaliveSettings& keepalive)
   return {};
 }
 
-Status defer_accept(const Sockets& sockets) {
+Status defer_accept(const Sockets& sockets, const std::string& peer_address) {
   constexpr int silent_max_s = 3;
   for (const BoundSocket& socket : sockets) {
     if (socket.is_unix() || socket.role() != ListenerRole::Http) continue;
+    if (may_be_for_peers(socket, peer_address)) continue;
     if (set_number(socket.fd(), IPPROTO_TCP, TCP_DEFER_ACCEPT, silent_max_s) != 0) {
       return failed(socket.name(), "TCP_DEFER_ACCEPT", errno);
     }

@@ -81,10 +81,12 @@ Status set_keepalive(const std::vector<BoundSocket>& sockets, const KeepaliveSet
 
 // Has the kernel keep a client of HTTP until it has sent something, or is silent for some seconds
 // (tcp(7), TCP_DEFER_ACCEPT). A client that takes a few milliseconds to ask would otherwise give
-// way to those that have come to be silent. Not for a node of a cluster: its standbys hold silent
-// connections to that port, by whose end they notice that of the process (standby/leader_watch.h).
+// way to those that have come to be silent. Not where `peer_address`, HOST:PORT, may lead, which is
+// empty outside of a cluster: standbys hold silent connections to that port, by whose end they
+// notice that of the process (standby/leader_watch.h). On its way from another machine to a socket
+// the port may become another; to one that only this machine reaches it stays the same.
 // InvalidArgument: the system refuses it.
-Status defer_accept(const std::vector<BoundSocket>& sockets);
+Status defer_accept(const std::vector<BoundSocket>& sockets, const std::string& peer_address);
 
 // Sets the options that every listening socket needs, also one from systemd. Clients inherit them.
 Status prepare_listener(int fd, bool is_unix);
