@@ -134,10 +134,17 @@ class Ledger:
         with self.lock:
             self.deleted.add(job)
 
-    def on_noted(self, job, text, answered):
+    def on_note_sent(self, job):
+        """Before it is: another worker may get the job and see the note before this one knows that its connection is broken."""
         with self.lock:
             noted, perhaps, last = self.notes.get(job, (0, 0, b""))
-            self.notes[job] = (noted + 1, perhaps, text) if answered else (noted, perhaps + 1, last)
+            self.notes[job] = (noted, perhaps + 1, last)
+
+    def on_note_answered(self, job, text, is_there):
+        with self.lock:
+            noted, perhaps, last = self.notes.get(job, (0, 0, b""))
+            if perhaps:  # Nobody has listed it meanwhile.
+                self.notes[job] = (noted + 1, perhaps - 1, text) if is_there else (noted, perhaps - 1, last)
 
     def on_notes_listed(self, job, yaml):
         """`yaml`: what `list-notes` says of a job that the client has reserved."""
@@ -257,14 +264,10 @@ class Load:
         if random.random() > 0.2:
             return False
         text = b"note of %d, %d" % (job, random.randrange(1 << 60))
-        try:
-            answer = client.ask(b"note %d %d\r\n%s\r\n" % (job, len(text), text))
-        except Closed:
-            self.ledger.on_noted(job, text, answered=False)
-            raise
-        if answer[0] == b"NOTED":
-            self.ledger.on_noted(job, text, answered=True)
-        elif answer[0] not in (b"DENIED", b"OUT_OF_MEMORY"):
+        self.ledger.on_note_sent(job)
+        answer = client.ask(b"note %d %d\r\n%s\r\n" % (job, len(text), text))
+        self.ledger.on_note_answered(job, text, answer[0] == b"NOTED")
+        if answer[0] not in (b"NOTED", b"DENIED", b"OUT_OF_MEMORY"):
             self.ledger.fault(f"note was answered {answer}")
         if random.random() < 0.5:
             return False
