@@ -63,6 +63,12 @@ class Server final : private ServerLoop::Owner,
 
  private:
   enum class Phase : uint8_t { Loading, CatchingUp, Serving, Stopping, Ended };
+  // When the next turn comes.
+  enum class Next : uint8_t {
+    AtOnce,
+    WithClients,  // Turn::TurnResult::awaits_clients
+    WithNews,     // The loop blocks until there is something to do.
+  };
 
   core::Options make_core_options();
 
@@ -113,7 +119,7 @@ class Server final : private ServerLoop::Owner,
   void on_phase_time() override;
   void on_second() override;
   void on_signal(int number) override;
-  void end_turn(bool at_once);
+  void end_turn(Next next);
 
   // -- HttpPort::Host
   bool has_jobs() const override { return phase_ == Phase::Serving || phase_ == Phase::Stopping; }

@@ -26,7 +26,8 @@ class Waker {
   void going_to_sleep() { is_asleep_ = true; }
   // It does not sleep, or no longer, and needs no call that wakes it.
   void is_awake() { is_asleep_ = false; }
-  // On any thread.
+  // Both on any thread.
+  bool is_asleep() const { return is_asleep_; }
   void wake() {
     if (is_asleep_.exchange(false)) CHECK(::eventfd_write(fd_, 1) == 0);
   }
