@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "absl/time/civil_time.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "cmd/common/calendar/system_calendar.h"
@@ -57,12 +58,16 @@ Status check_next(const ScheduleNextOptions& options) {
   return {};
 }
 
-Result<Nanos> read_from(const std::optional<std::string>& text) {
+// A date is the first moment of that day in the zone.
+Result<Nanos> read_from(const std::optional<std::string>& text, const absl::TimeZone& zone) {
   absl::Time from = absl::Now();
   std::string problem;
-  if (text && !absl::ParseTime(absl::RFC3339_full, *text, &from, &problem)) {
+  absl::CivilDay day;
+  if (text && absl::ParseCivilTime(*text, &day)) {
+    from = absl::FromCivil(day, zone);
+  } else if (text && !absl::ParseTime(absl::RFC3339_full, *text, &from, &problem)) {
     return Status(StatusCode::InvalidArgument,
-                  "--from is no time such as 2026-03-29T01:59:00+01:00: " + problem);
+                  "--from is no date, and no time such as 2026-03-29T01:59:00+01:00: " + problem);
   }
   if (from < absl::UnixEpoch() || from > absl::FromUnixNanos(INT64_MAX)) {
     return Status(StatusCode::InvalidArgument, "--from is not between 1970 and 2262");
@@ -78,7 +83,7 @@ std::string rfc_3339_utc(absl::Time at) {
   return absl::FormatTime("%Y-%m-%d%ET%H:%M:%SZ", at, absl::UTCTimeZone());
 }
 
-Result<AskedTimes> times_of_flags(const ScheduleNextOptions& options, Nanos from) {
+Result<AskedTimes> times_of_flags(const ScheduleNextOptions& options) {
   ScheduleRequest request("next");
   Status set = options.every ? request.set("every", *options.every)
                              : request.set("cron", options.expression);
@@ -89,9 +94,6 @@ Result<AskedTimes> times_of_flags(const ScheduleNextOptions& options, Nanos from
   }
   const std::string zone = options.zone.value_or(std::string(default_zone));
   AskedTimes asked = {.when = schedule_of(request.command(), {}).when, .zone = zone};
-  auto* const every = std::get_if<ScheduleEvery>(&asked.when);
-  // As the server begins a period that has no anchor.
-  if (every != nullptr && !every->anchor) every->anchor = from - from % nanos_per_second;
   if (auto* const cron = std::get_if<ScheduleCron>(&asked.when)) cron->zone = zone;
   return asked;
 }
@@ -149,13 +151,16 @@ void show_times(const ScheduleNextOptions& options, const AskedTimes& asked,
 // perennial schedule next: the coming times of an expression, a period or a schedule.
 Status schedule_next(const ScheduleNextOptions& options) {
   if (Status checked = check_next(options); !checked.ok()) return checked;
-  const Result<Nanos> from = read_from(options.from);
-  if (!from.ok()) return from.status();
-  const Result<AskedTimes> asked =
-      options.schedule.empty() ? times_of_flags(options, *from) : times_of_schedule(options);
+  Result<AskedTimes> asked =
+      options.schedule.empty() ? times_of_flags(options) : times_of_schedule(options);
   if (!asked.ok()) return asked.status();
   const Result<absl::TimeZone> zone = calendar::find_zone(asked->zone);
   if (!zone.ok()) return {StatusCode::InvalidArgument, zone.status().message()};
+  const Result<Nanos> from = read_from(options.from, *zone);
+  if (!from.ok()) return from.status();
+  auto* const every = std::get_if<ScheduleEvery>(&asked->when);
+  // As the server begins a period that has no anchor.
+  if (every != nullptr && !every->anchor) every->anchor = *from - *from % nanos_per_second;
   show_times(options, *asked, *zone, *from);
   return {};
 }
@@ -187,6 +192,7 @@ Subcommand schedule_next_command() {
       .examples =
           "  perennial schedule next '30 2 * * *' --zone Europe/Berlin\n"
           "  perennial schedule next '0 9 * * 1#1' --zone America/New_York --count 12\n"
+          "  perennial schedule next '30 2 * * *' --zone Europe/Berlin --from 2026-10-24\n"
           "  perennial schedule next '0 30 2 * * *' --zone Europe/Berlin --from "
           "2026-03-28T12:00:00+01:00\n"
           "  perennial schedule next --every 90m --anchor 2026-03-28T00:00:00Z\n"
@@ -202,7 +208,8 @@ Subcommand schedule_next_command() {
               server_flag(options->server),
               {"--zone", "ZONE", "The time zone; without, that of the schedule, or UTC",
                &options->zone},
-              {"--from", "TIME", "Show times after this one, in RFC 3339; without, after now",
+              {"--from", "TIME",
+               "Show times after this one, in RFC 3339, or from a date on; without, after now",
                &options->from},
               {.name = "--count",
                .value = "N",

@@ -187,7 +187,8 @@ Subcommand schedule_apply_command() {
           "The file is YAML: 'schedules' is a list, and each of them has a name, one of 'every', "
           "'cron' and 'at', a 'body' or a 'body_file', and what else 'perennial schedule set' has "
           "flags for; 'priority' is its 'pri'. The path of a body_file begins at the folder of the "
-          "file. An expression that begins with '*' or '@' needs quotes, and so does one with a "
+          "file, or at the current folder where the file is standard input. An expression that "
+          "begins with '*' or '@' needs quotes, and so does one with a "
           "comma in {}. 'zone' beside 'schedules' is the time zone of each cron expression that "
           "says none; without it, it is UTC.\n\n"
           "It prints what will be done: '+ NAME' is a new schedule, '~ NAME: KEY: OLD -> NEW' a "
@@ -208,6 +209,7 @@ Subcommand schedule_apply_command() {
           "  perennial schedule apply schedules.yaml --prune --dry-run\n"
           "  # From a repository, after each merge:\n"
           "  perennial schedule apply schedules.yaml --prune --yes\n"
+          "  envsubst <schedules.yaml.in | perennial schedule apply - --yes\n"
           "  # Such a file:\n"
           "  #   zone: Europe/Berlin\n"
           "  #   tubes: [reports]\n"
@@ -219,7 +221,7 @@ Subcommand schedule_apply_command() {
           with_consent_flags(
               options->consent,
               {
-                  {"FILE", "FILE", "The file", &options->file, true},
+                  {"FILE", "FILE", "The file; - is standard input", &options->file, true},
                   server_flag(options->server),
                   {"--prune", "",
                    "Delete schedules that are not in the file, of the tubes that it names",

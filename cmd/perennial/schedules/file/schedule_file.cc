@@ -287,9 +287,12 @@ void write_schedule(YAML::Emitter& out, const ToldSchedule& told, const Schedule
 
 }  // namespace
 
-Result<ScheduleFile> read_schedule_file(const std::string& path) {
+Result<ScheduleFile> read_schedule_file(const std::string& given) {
+  const bool is_standard_input = given == "-";
+  const std::string path = is_standard_input ? "standard input" : given;
   // Nothing else says why it cannot be opened.
-  const Result<std::string> text = read_body(GivenBody{.file = path});
+  const Result<std::string> text =
+      read_body(is_standard_input ? GivenBody{.argument = {"-"}} : GivenBody{.file = path});
   if (!text.ok()) return Status(StatusCode::InvalidArgument, text.status().message());
   if (const auto wrong = common::not_one_document(*text); wrong) {
     return Status(StatusCode::InvalidArgument, fmt::format("{}:{}: {}{}", path, wrong->line,

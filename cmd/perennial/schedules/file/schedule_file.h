@@ -35,8 +35,8 @@ struct ScheduleFile {
   // `tubes` beside `schedules`, which is for a tube that may have none left.
   std::set<std::string, std::less<>> tubes;
 };
-// InvalidArgument: the file cannot be read, or is wrong; the message names the file, the line, the
-// schedule and the key.
+// `path`: "-" is standard input, whose paths begin at the current folder. InvalidArgument: the file
+// cannot be read, or is wrong; the message names the file, the line, the schedule and the key.
 Result<ScheduleFile> read_schedule_file(const std::string& path);
 
 // The schedules as such a file: those values that are not what a schedule has anyway, and the

@@ -363,6 +363,25 @@ TEST(ScheduleRun, SaysWhyTheServerRefuses) {
 
 // ---- next, of a schedule.
 
+TEST(ScheduleNext, BeginsWithADayOfTheZone) {
+  const auto next = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"schedule", "next"});
+    return support::run_tool(std::move(flags));
+  };
+  // That day has 25 hours, and one time comes twice.
+  EXPECT_EQ(
+      next({"30 2,23 * * *", "--zone", "Europe/Berlin", "--from", "2026-10-25", "--count", "2"})
+          .out,
+      "Sun  2026-10-25T02:30:00+02:00  2026-10-25T00:30:00Z\n"
+      "Sun  2026-10-25T23:30:00+01:00  2026-10-25T22:30:00Z\n");
+  EXPECT_EQ(
+      next({"--every", "1d", "--zone", "Asia/Tokyo", "--from", "2026-10-25", "--count", "1"}).out,
+      "Mon  2026-10-26T00:00:00+09:00  2026-10-25T15:00:00Z\n");
+  const ToolRun wrong = next({"@daily", "--from", "2026-02-30"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--from is no date, and no time such as"));
+}
+
 TEST(ScheduleNext, IsOfAScheduleToo) {
   const Turns turns = {asked, {"stats-schedule a", stats_of("a", "t", 7)}};
   const ToolRun done = play(turns, {"next", "--of", "a", "--from", "2026-03-29T00:59:30Z",
@@ -502,6 +521,18 @@ TEST_F(ScheduleApply, SendsManyAtOnce) {
   const ToolRun done = apply(list, with(turns, sets), {"--json"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(json::parse(done.out)["added"].size(), 450U);
+}
+
+TEST_F(ScheduleApply, ReadsStandardInput) {
+  const ToolRun wrong = play({}, {"apply", "-"}, "schedules:\n- {name: a, every: 60}\n");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(said(wrong, "apply"),
+            "standard input:2: a: it needs a body: one of body and body_file\n");
+  const ToolRun gone =
+      play({}, {"apply", "-"}, "schedules: [{name: a, every: 60, body_file: not-there}]\n");
+  EXPECT_EQ(said(gone, "apply"),
+            "standard input:1: a: body_file: not-there: No such file or directory\n");
+  EXPECT_EQ(play({}, {"apply", "-"}, "").code, 2);
 }
 
 TEST_F(ScheduleApply, ReadsTheFileBeforeItAsks) {
