@@ -326,7 +326,7 @@ export class Queue {
     const oldest = Math.min(...[...this.tubes.values()].flatMap((tube) => [...tube.ids.ready].map((id) => this.jobs.get(id).ready_at)));
     return {version: '1.0', instance: 'a1b2c3d4', hostname: 'q1', uptime_seconds: seconds() - this.started_at + 93784, jobs, parked, oldest_ready_seconds: oldest === Infinity ? 0 : seconds() - oldest, totals: this.totals,
       connections: {all: held.length, producers: 1, workers: held.length - 1, waiting: held.filter(({waiting}) => waiting).length},
-      tubes: this.tubes.size, draining: this.draining,
+      tubes: this.tubes.size, schedules: {all: this.schedules.size, refused: [...this.schedules.values()].filter((each) => each.refused).length}, draining: this.draining,
       store: {state: this.store_state, damaged_blocks: 0, jobs_without_body: 0, accepts_puts: this.store_state === 'ok', durability: 'commit', sync_p99_seconds: 0.0018, transitions: 123456, checkpoint_age_seconds: -1},
       limits: this.limits, cluster: this.cluster, loop_lag_seconds: 0.0004, memory_bytes: 48 * 1024 * 1024, cpu_seconds: 12.5, job_bytes_max: 65535, may: user.may, user: user.name};
   }

@@ -37,10 +37,13 @@ page_test('What is wrong comes first, the worst of it at the top', async (page, 
   queue.note(queue.put('graves', 'x', {from: 'mail'}), 'dead of it', '', 120);
   Object.assign(queue.limits, {connections_max: 0, tubes_max: 8, disk_free_bytes: 700 * 2 ** 20});
   queue.cluster = {node: 'b', leads: true, lag: 0, append_failure: 'etcd: no space'};
+  queue.schedule('nightly', {tube: 'mail', every_seconds: 60, body: 'x', refused: true, refused_because: 'draining'});
+  queue.schedule('ping', {tube: 'mail', every_seconds: 60, body: 'x'});
   await page.goto(server.url);
   await eventually(async () => (await wrong(page)).map((text) => text.replace(/([\d.]+ (min|s|ms) )+(ago|since)/, 'N $3')), [
     'The log of the cluster takes no entry: etcd: no space. No change is answered.',
     'The disk has 700 MiB free: jobs that end are not kept now, and below 640 MiB no job is taken.',
+    'The put of 1 schedule is refused, and tried again: the screen Schedules says why.',
     'The limit of tubes is near: 7 of 8.',
     'late N since its oldest job was ready; 1 ready job, nobody watches',
     'mail Error: the last line 2 buried jobs, the last one N ago; no such host',

@@ -85,9 +85,9 @@ def numbers(oldest_ready, oldest_buried):
         Number("the same, and the tool's", 5, tool_stats="connections/open in all"),
         Number("tubes", 4, stats="current-tubes", server="tubes", metrics="perennial_tubes", tool_stats="connections/tubes",
                tubes="total"),
-        Number("schedules", 2, stats="current-schedules", metrics="perennial_schedules", tool_stats="schedules/set"),
-        Number("schedules whose put is refused", 0, stats="schedules-refused", metrics="perennial_schedules_refused",
-               tool_stats="schedules/being refused"),
+        Number("schedules", 2, stats="current-schedules", server="schedules.all", metrics="perennial_schedules", tool_stats="schedules/set"),
+        Number("schedules whose put is refused", 0, stats="schedules-refused", server="schedules.refused",
+               metrics="perennial_schedules_refused", tool_stats="schedules/being refused"),
         Number("whether it drains", 0, stats="draining", server="draining", metrics="perennial_draining", tool_stats="process/draining"),
 
         # Of the tube `mail`.

@@ -21,7 +21,7 @@ const behind_entries = 1000;
 export const ago = (iso) => `${time((Date.now() - Date.parse(iso)) / 1000)} ago`;
 
 /** @param {Server} server @returns {string[]} In sentences, the worst first. */
-function of_server({store, draining, cluster, limits, connections, jobs, tubes, memory_bytes, totals}) {
+function of_server({store, draining, cluster, limits, connections, jobs, tubes, schedules: {refused}, memory_bytes, totals}) {
   const lost = store.jobs_without_body;
   const all_jobs = jobs.ready + jobs.reserved + jobs.delayed + jobs.buried;
   const {disk_free_bytes: free, disk_low_water_bytes: low} = limits;
@@ -38,6 +38,7 @@ function of_server({store, draining, cluster, limits, connections, jobs, tubes, 
     store.accepts_puts && store.state !== 'ok' && `The state of the store is ${store.state}.`,
     draining && 'The server drains: it refuses new jobs and serves everything else.',
     store.accepts_puts && low > 0 && free < 2 * low && `The disk has ${bytes(free)} free: jobs that end are not kept now, and below ${bytes(low)} no job is taken.`,
+    refused > 0 && `The put of ${count(refused)} ${refused === 1 ? 'schedule' : 'schedules'} is refused, and tried again: the screen Schedules says why.`,
     ...uses.map(([name, used, most, text]) => most && used >= near * most && `The limit of ${name} is near: ${text(used)} of ${text(most)}.`),
   ].filter((each) => each);
 }

@@ -159,6 +159,7 @@
  * @property {Record<string, number>} totals Since the start.
  * @property {{all: number, producers: number, workers: number, waiting: number}} connections
  * @property {number} tubes
+ * @property {{all: number, refused: number}} schedules
  * @property {boolean} draining
  * @property {{state: string, damaged_blocks: number, jobs_without_body: number, accepts_puts: boolean, durability: string, sync_p99_seconds: number, transitions: number, checkpoint_age_seconds: number}} store
  * @property {{connections_max: number|null, jobs_max: number|null, tubes_max: number|null, keys_max: number|null, memory_bytes_max: number|null, disk_low_water_bytes: number|null, disk_free_bytes: number}} limits

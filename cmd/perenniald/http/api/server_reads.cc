@@ -94,6 +94,7 @@ Json Api::server_json() const {
         {"workers", stats.workers},
         {"waiting", stats.waiting}}},
       {"tubes", stats.tubes},
+      {"schedules", {{"all", stats.schedules.schedules}, {"refused", stats.schedules.refused}}},
       {"draining", stats.draining},
       {"store",
        {{"state", store.state},
