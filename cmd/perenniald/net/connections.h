@@ -97,9 +97,6 @@ class Connections {
   // From here on the loop blocks in wait(): socket_set.h.
   void take_over(uv_loop_t& loop) { sockets_.take_over(loop); }
   void wait(int timeout_ms);
-  // Looks at the sockets without blocking. With threads, waits until one of them has news or all
-  // rest, for a millisecond at most.
-  void wait_for_clients();
   // Gives the threads what there is for them. Call it before the loop blocks, and before anything
   // that takes long. Does nothing without threads.
   void flush();

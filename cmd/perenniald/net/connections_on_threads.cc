@@ -35,14 +35,6 @@ void Connections::wait(int timeout_ms) {
   take_news();
 }
 
-// Those that were just answered may be on their way through the threads.
-void Connections::wait_for_clients() {
-  constexpr int threads_ms_max = 1;
-  if (threads_ == nullptr) return sockets_.wait(0);
-  threads_->flush();
-  wait(!threads_->has_news() && threads_->ask_for_rest() ? threads_ms_max : 0);
-}
-
 // The set has reported the waker. While the loop blocks in libuv it is always taken as asleep.
 void Connections::on_waker() {
   Waker& waker = threads_->waker();

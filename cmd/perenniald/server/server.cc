@@ -208,8 +208,7 @@ void Server::before_poll() {
   connections_.continue_handshakes();
   if (!turn_) {  // The engine belongs to the thread of Startup until then.
     node_.serve();
-    const bool has_work = !http_.serve() || connections_.has_waiting_handshakes();
-    return end_turn(has_work ? Next::AtOnce : Next::WithNews);
+    return end_turn(!http_.serve() || connections_.has_waiting_handshakes());
   }
   if (phase_ == Phase::CatchingUp && core_.is_caught_up(clock_.now())) begin_serving();
   const Turn::TurnResult result = turn_->before_poll();
@@ -223,14 +222,13 @@ void Server::before_poll() {
   // lost their users, and revocation lists that it has had read again.
   const bool has_work = http_.take_has_spoken() || core_.has_runnable() || core_.has_changed() ||
                         tls_.has_news() || connections_.has_waiting_handshakes();
-  if (!result.all || !http_rests || has_work) return end_turn(Next::AtOnce);
-  end_turn(result.awaits_clients ? Next::WithClients : Next::WithNews);
+  end_turn(result.at_once || !http_rests || has_work);
 }
 
 // Ends the turn. While clients are served, the loop then blocks here, in the clients' own set, and
 // libuv looks at its handles afterwards without blocking: socket_set.h. Before that libuv blocks
 // itself, because a standby gives it descriptors to watch.
-void Server::end_turn(Next next) {
+void Server::end_turn(bool at_once) {
   const Nanos took = clock_.turn_so_far();
   clock_.end_turn();
   const auto too_long = static_cast<Nanos>(config_.turn_seconds_max) * nanos_per_second;
@@ -238,11 +236,10 @@ void Server::end_turn(Next next) {
     log(Level::Warning, "loop.turn", {{"took_ms", fmt::format("{}", took / nanos_per_ms)}});
   }
   connections_.flush();
-  if (!waits_in_sockets_) return loop_.block_unless(next != Next::WithNews);
+  if (!waits_in_sockets_) return loop_.block_unless(at_once);
   loop_.block_unless(false);  // libuv is to say how long it would block.
-  const int timeout_ms = next == Next::AtOnce ? 0 : loop_.timeout_ms();
+  const int timeout_ms = at_once ? 0 : loop_.timeout_ms();
   loop_.block_unless(true);
-  if (next == Next::WithClients) return connections_.wait_for_clients();
   connections_.wait(timeout_ms);
 }
 

@@ -63,12 +63,6 @@ class Server final : private ServerLoop::Owner,
 
  private:
   enum class Phase : uint8_t { Loading, CatchingUp, Serving, Stopping, Ended };
-  // When the next turn comes.
-  enum class Next : uint8_t {
-    AtOnce,
-    WithClients,  // Turn::TurnResult::awaits_clients
-    WithNews,     // The loop blocks until there is something to do.
-  };
 
   core::Options make_core_options();
 
@@ -119,7 +113,7 @@ class Server final : private ServerLoop::Owner,
   void on_phase_time() override;
   void on_second() override;
   void on_signal(int number) override;
-  void end_turn(Next next);
+  void end_turn(bool at_once);
 
   // -- HttpPort::Host
   bool has_jobs() const override { return phase_ == Phase::Serving || phase_ == Phase::Stopping; }

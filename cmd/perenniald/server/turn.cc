@@ -49,7 +49,7 @@ Turn::TurnResult Turn::before_poll() {
   polls_again_ = must_poll_again();
   const bool all = process_all();
   arm_timer();
-  return {.all = all, .awaits_clients = polls_again_};
+  return {.all = all, .at_once = !all || polls_again_};
 }
 
 // Whether to poll the sockets once more before the open batch goes to the log. Clients that were

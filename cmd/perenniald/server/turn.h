@@ -64,10 +64,8 @@ class Turn {
     virtual void arm_timer(Nanos left) = 0;
   };
   struct TurnResult {
-    bool all = false;  // Nothing is left that could be done now. Else the next turn comes at once.
-    // The next turn is for clients that were just answered, and comes as soon as a look at the
-    // sockets can tell whether they have come: Connections::wait_for_clients().
-    bool awaits_clients = false;
+    bool all = false;      // Nothing is left that could be done now.
+    bool at_once = false;  // The next turn should come without blocking.
   };
 
   // All of them outlive this. Takes the first update of the log.

@@ -88,14 +88,6 @@ bool IoThread::take(Mail<News>& mail) {
   return true;
 }
 
-// The thread sets that it sleeps before it looks at tells_rest_ for the last time.
-bool IoThread::ask_for_rest() {
-  tells_rest_ = true;
-  if (!waker_.is_asleep() || orders_.has_mail()) return true;
-  tells_rest_ = false;
-  return false;
-}
-
 Nanos IoThread::cpu_time() const {
   clockid_t clock = 0;
   timespec used = {};
@@ -125,7 +117,6 @@ void IoThread::run() {
     shake_hands();
     if (!mail_.empty()) {
       news_.post(mail_);
-      tells_rest_ = false;
       hooks_.wake_loop();
     }
     turn_began_.store(0, std::memory_order_relaxed);
@@ -144,10 +135,6 @@ bool IoThread::may_read() const {
   return news_.bytes_waiting() + mail_.size() < news_bytes_max;
 }
 
-void IoThread::rest() {
-  if (tells_rest_.exchange(false)) hooks_.wake_loop();
-}
-
 // While nothing may be read, the set is not looked at: it would report the same sockets again and
 // again. What is in flight to clients rests meanwhile, until the loop takes the news.
 size_t IoThread::wait(std::span<EpollSet::Report> reports) {
@@ -160,13 +147,8 @@ size_t IoThread::wait(std::span<EpollSet::Report> reports) {
   const int timeout_ms = has_work ? 0 : -1;
   size_t count = 0;
   if (reads) {
-    if (tells_rest_ && !has_work) {
-      count = set_.wait(reports, 0);
-      if (count == 0) rest();
-    }
-    if (count == 0) count = set_.wait(reports, timeout_ms);
+    count = set_.wait(reports, timeout_ms);
   } else {
-    if (!has_work) rest();
     pollfd waker = {.fd = waker_.fd(), .events = POLLIN, .revents = 0};
     if (::poll(&waker, 1, timeout_ms) > 0) waker_.drain();
   }

@@ -72,7 +72,7 @@ class IoThread {
   static constexpr size_t in_flight_max = 16 << 20;
 
   struct Hooks {
-    std::function<void()> wake_loop;  // There is news, or it rests: ask_for_rest().
+    std::function<void()> wake_loop;  // There is news.
     std::function<void()>
         before_send;  // Each turn, before anything is sent. It may end the process.
   };
@@ -97,9 +97,6 @@ class IoThread {
   // Takes all news. Returns false if there is none.
   bool take(Mail<News>& mail);
   bool has_news() const { return news_.has_mail(); }
-  // Asks it to wake the loop as soon as it rests: it has done what was ordered, and no client has
-  // sent anything. It forgets that when it has news first. Returns false if it rests already.
-  bool ask_for_rest();
   // Clients that it has, those among them that the loop has left.
   size_t sockets() const { return added_ - closed_; }
   void on_closed() { ++closed_; }
@@ -118,7 +115,6 @@ class IoThread {
   void carry_out(const Order& order, std::string_view bytes);
   bool may_batch() const;
   bool may_read() const;
-  void rest();
   size_t wait(std::span<EpollSet::Report> reports);
   void on_ready(std::span<const EpollSet::Report> reports);
   void on_ready(IoSocket& socket, EpollSet::Interest can);
@@ -155,7 +151,6 @@ class IoThread {
   std::atomic<size_t> in_flight_ = 0;
   std::atomic<bool> waits_for_loop_ = false;  // It does not read until the loop takes news.
   std::atomic<bool> stopping_ = false;
-  std::atomic<bool> tells_rest_ = false;  // ask_for_rest()
   std::atomic<Nanos> turn_began_ = 0;
 
   // The loop's.

@@ -44,12 +44,6 @@ bool IoThreads::has_news() const {
   return std::ranges::any_of(threads_, [](const auto& thread) { return thread->has_news(); });
 }
 
-bool IoThreads::ask_for_rest() {
-  bool is_any_at_work = false;
-  for (const auto& thread : threads_) is_any_at_work |= thread->ask_for_rest();
-  return is_any_at_work;
-}
-
 size_t IoThreads::sockets() const {
   size_t sockets = 0;
   for (const auto& thread : threads_) sockets += thread->sockets();

@@ -34,8 +34,6 @@ class IoThreads {
   // Gives them what was ordered.
   void flush();
   bool has_news() const;
-  // Asks all that are at work: IoThread::ask_for_rest(). Returns false if none is.
-  bool ask_for_rest();
   // Clients that they have: IoThread::sockets().
   size_t sockets() const;
   // Bytes that they have and the kernel has not.

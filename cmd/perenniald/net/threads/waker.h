@@ -26,8 +26,7 @@ class Waker {
   void going_to_sleep() { is_asleep_ = true; }
   // It does not sleep, or no longer, and needs no call that wakes it.
   void is_awake() { is_asleep_ = false; }
-  // Both on any thread.
-  bool is_asleep() const { return is_asleep_; }
+  // On any thread.
   void wake() {
     if (is_asleep_.exchange(false)) CHECK(::eventfd_write(fd_, 1) == 0);
   }

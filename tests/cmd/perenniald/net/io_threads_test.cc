@@ -15,7 +15,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
@@ -40,10 +39,7 @@ class IoThreadsTest : public FakeClients, public testing::TestWithParam<Way> {
     const IoThreads::Settings settings = {.count = GetParam().threads,
                                           .io_uring = GetParam().io_uring,
                                           .handshakes_per_turn = 2,
-                                          .before_send = [this] {
-                                            ++sends_;
-                                            is_held_.wait(true);
-                                          }};
+                                          .before_send = [this] { ++sends_; }};
     make_connections(
         {.handshakes = {.ms_max = 200, .per_turn_max = 2, .pending_max = 3, .per_address_max = 7}},
         nullptr, std::make_unique<IoThreads>(settings));
@@ -74,11 +70,6 @@ class IoThreadsTest : public FakeClients, public testing::TestWithParam<Way> {
       std::this_thread::sleep_for(milliseconds(1));
     }
   }
-  // A turn of a thread has begun, and all that have begun are over.
-  bool has_a_thread_rested() {
-    const auto is_over = [](const auto& thread) { return thread->turn_began() == 0; };
-    return sends_ > 0 && std::ranges::all_of(connections_->threads()->all(), is_over);
-  }
   // Adds what has come to `heard_`.
   std::string& hear(int client) {
     std::string piece(1 << 20, '\0');
@@ -91,7 +82,6 @@ class IoThreadsTest : public FakeClients, public testing::TestWithParam<Way> {
   std::string heard_;
   bool has_ended_ = false;  // The server's side, which hear() has found.
   std::atomic<int> sends_ = 0;
-  std::atomic<bool> is_held_ = false;  // Turns of threads do not get on.
 };
 
 TEST_P(IoThreadsTest, BytesGoBothWays) {
@@ -109,43 +99,6 @@ TEST_P(IoThreadsTest, BytesGoBothWays) {
   EXPECT_EQ(connections_->queue_bytes().in, 5u);
   EXPECT_EQ(connections_->queue_bytes().out, 7u);
   EXPECT_GT(sends_, 0) << "it was asked whether anything may be sent";
-}
-
-// So the loop knows when clients that it has just answered have had their chance.
-TEST_P(IoThreadsTest, AThreadSaysThatItRests) {
-  const int client = open();
-  IoThreads& threads = *connections_->threads();
-  ASSERT_TRUE(until([&] { return has_a_thread_rested(); }));
-  is_held_ = true;
-  session().says = "an answer";
-  connections_->service(1);
-  threads.flush();
-  EXPECT_TRUE(threads.ask_for_rest());
-  is_held_ = false;
-  is_held_.notify_all();
-  pollfd woken = {.fd = threads.waker().fd(), .events = POLLIN, .revents = 0};
-  EXPECT_EQ(poll(&woken, 1, 20'000), 1);
-  EXPECT_FALSE(threads.has_news());
-  EXPECT_EQ(hear(client), "an answer");
-  EXPECT_TRUE(until([&] { return !threads.ask_for_rest(); }));
-}
-
-// It had news of a client, and forgot that the loop waits for it: news wake the loop as well.
-TEST_P(IoThreadsTest, NewsAreHeardBeforeAThreadRests) {
-  const int client = open();
-  ASSERT_TRUE(until([&] { return has_a_thread_rested(); }));
-  is_held_ = true;
-  session().says = "an answer";
-  connections_->service(1);
-  say(client, "a command");
-  std::thread other([this] {
-    std::this_thread::sleep_for(milliseconds(1));
-    is_held_ = false;
-    is_held_.notify_all();
-  });
-  while (session().heard.empty()) connections_->wait_for_clients();
-  other.join();
-  EXPECT_EQ(session().heard, "a command");
 }
 
 TEST_P(IoThreadsTest, ManyClientsAreServedInOrder) {

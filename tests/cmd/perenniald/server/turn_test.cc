@@ -108,13 +108,9 @@ class TurnTest : public testing::Test, private Turn::Parts {
     clock_.end_turn();
     return carried;
   }
-  // Whether the loop then blocks.
-  bool ends_and_blocks() {
-    const Turn::TurnResult result = end_turn();
-    return result.all && !result.awaits_clients;
-  }
+  // Runs turns until the loop would block.
   void run_loop() {
-    for (int turns = 0; !ends_and_blocks(); ++turns) ASSERT_LT(turns, 10) << "it never blocks";
+    for (int turns = 0; end_turn().at_once; ++turns) ASSERT_LT(turns, 10) << "it never blocks";
   }
   void finish() {
     log_.finish();
@@ -274,12 +270,12 @@ TEST_F(TurnTest, ExtraPollsEndWhenAllAwaitedClientsHaveComeBack) {
   finish();
   run_loop();
   say(1, put);
-  EXPECT_TRUE(end_turn().awaits_clients);
+  EXPECT_TRUE(end_turn().at_once);
   say(2, put);
-  EXPECT_TRUE(end_turn().awaits_clients);
+  EXPECT_TRUE(end_turn().at_once);
   EXPECT_THAT(given(), ElementsAre("batch 2"));
   say(3, put);
-  EXPECT_FALSE(end_turn().awaits_clients);
+  EXPECT_FALSE(end_turn().at_once);
   EXPECT_THAT(given(), ElementsAre("batch 2", "batch 3"));
 }
 
@@ -289,9 +285,9 @@ TEST_F(TurnTest, ExtraPollsEndWhenOneBringsNoClient) {
   finish();
   run_loop();
   say(1, put);
-  EXPECT_TRUE(end_turn().awaits_clients);
+  EXPECT_TRUE(end_turn().at_once);
   EXPECT_THAT(given(), ElementsAre("batch 2"));
-  EXPECT_FALSE(end_turn().awaits_clients);
+  EXPECT_FALSE(end_turn().at_once);
   EXPECT_THAT(given(), ElementsAre("batch 2", "batch 3"));
 }
 
