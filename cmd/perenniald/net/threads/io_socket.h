@@ -26,9 +26,10 @@ struct IoSocket {
   const std::unique_ptr<Stream> stream;
   // Bytes that the loop has given and the kernel has not taken.
   std::atomic<size_t> in_flight = 0;
-  // Something was read that it has sent to its session, if only half a record of TLS.
+  // Something was read that it has sent to its session, if only half a record of TLS; or is being
+  // read. The kernel does not have it any more, and the loop has not heard of it.
   std::atomic<bool> is_read = false;
-  // How often a part of its handshake was read. Each time is one piece of news.
+  // How often a part of its handshake was read, or is being read. Each time is one piece of news.
   std::atomic<uint64_t> handshake_reads = 0;
 
   // ---- The thread's alone.
@@ -36,6 +37,7 @@ struct IoSocket {
   EpollSet::Interest watched = {};  // What the set watches it for.
   std::string unsent = {};          // What the stream did not take.
   bool is_in_batch = false;         // Bytes of it are in the batch that is being sent.
+  bool was_told_read = false;       // The loop has news of what was read first.
   bool waits = false;               // For its turn to go on with its handshake.
   bool was_open = false;            // The loop was told.
   bool has_ended = false;           // The client sends nothing more, or the stream has failed.

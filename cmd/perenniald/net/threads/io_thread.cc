@@ -237,6 +237,7 @@ void IoThread::receive_together(std::span<IoSocket* const> sockets) {
   if (!may_read()) return;
   for (size_t i = 0; i < sockets.size(); ++i) {
     const std::span<char> slot = std::span(received_).subspan(i * together_bytes, together_bytes);
+    sockets[i]->is_read = true;
     batch_->receive(sockets[i]->stream->fd(), slot);
   }
   const std::span<const Stream::Outcome> outcomes = batch_->run();
@@ -255,6 +256,7 @@ void IoThread::read(IoSocket& socket) {
     handshakes_.add(socket.id, socket.share);
     return watch(socket);
   }
+  socket.is_read = true;
   const Stream::Outcome got = socket.stream->read(buffer_, TurnBudget::read_bytes_max);
   on_read(socket, got, std::span(buffer_).first(got.bytes));
 }
@@ -265,8 +267,8 @@ void IoThread::shake_hands() {
     const std::optional<ConnId> id = handshakes_.take();
     if (!id) return;
     IoSocket& socket = *sockets_.at(*id);
-    const Stream::Outcome got = socket.stream->read(buffer_, TurnBudget::read_bytes_max);
     ++socket.handshake_reads;
+    const Stream::Outcome got = socket.stream->read(buffer_, TurnBudget::read_bytes_max);
     socket.waits = false;
     on_read(socket, got, std::span(buffer_).first(got.bytes));
   }
@@ -278,10 +280,11 @@ void IoThread::on_read(IoSocket& socket, Stream::Outcome got, std::span<char> by
   if (opens) tell(socket, News::Kind::Opened);
   switch (got.state) {
     case Stream::State::Blocked:
-      if (!is_open || (!opens && !socket.is_read.exchange(true))) tell(socket, News::Kind::Read);
+      if (!is_open || (!opens && !std::exchange(socket.was_told_read, true)))
+        tell(socket, News::Kind::Read);
       break;
     case Stream::State::Done:
-      socket.is_read = true;
+      socket.is_read = socket.was_told_read = true;
       // No reallocation leaves a copy behind.
       mail_.bytes.reserve(news_bytes_max + one_read_bytes_max);
       mail_.bytes.append(bytes.data(), bytes.size());

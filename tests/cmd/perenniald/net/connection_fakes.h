@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -51,15 +52,18 @@ class FakeSession final : public core::Session {
 
 // A stream that is open once the client has said "open " or "back ", which is a resumed session.
 // Anything else is refused. Then "half" is half a record. It says "busy" when the socket can be
-// written, if it is told to.
+// written, if it is told to. What it has read it decrypts as long as a test holds it.
 class FakeHandshake final : public Stream {
  public:
-  FakeHandshake(int fd, bool has_output) : plain_(fd), has_unsent_(has_output) {}
+  FakeHandshake(int fd, bool has_output, std::atomic<int>& decrypts, std::atomic<bool>& is_held)
+      : plain_(fd), has_unsent_(has_output), decrypts_(decrypts), is_held_(is_held) {}
 
   bool is_open() const override { return is_open_; }
   Outcome read(std::span<char> buffer, size_t bytes_max) override {
     Outcome got = plain_.read(buffer, bytes_max);
     if (got.state != State::Done) return got;
+    ++decrypts_;
+    is_held_.wait(true);
     const std::string_view word = "open ";
     const std::string_view said(buffer.data(), got.bytes);
     if (is_open_ && said == "half") return {.state = State::Blocked};
@@ -90,6 +94,8 @@ class FakeHandshake final : public Stream {
  private:
   PlainStream plain_;
   bool has_unsent_;
+  std::atomic<int>& decrypts_;
+  std::atomic<bool>& is_held_;
   bool is_open_ = false;
   bool is_resumed_ = false;
   std::string failure_;
@@ -142,11 +148,15 @@ class FakeClients : private Connections::Owner {
   int slot_calls_ = 0;
   bool with_handshake_ = false;
   bool has_output_ = false;
+  std::atomic<int> decrypts_ = 0;  // How often a stream has begun to decrypt.
+  std::atomic<bool> holds_decrypts_ = false;
   bool may_use_thread_ = true;
 
  private:
   std::unique_ptr<Stream> make_stream(const AcceptedSocket& socket) override {
-    if (with_handshake_) return std::make_unique<FakeHandshake>(socket.fd, has_output_);
+    if (with_handshake_) {
+      return std::make_unique<FakeHandshake>(socket.fd, has_output_, decrypts_, holds_decrypts_);
+    }
     return std::make_unique<PlainStream>(socket.fd);
   }
   core::Session& open_session(ConnId conn, const AcceptedSocket& /*socket*/,

@@ -70,6 +70,10 @@ class IoThreadsTest : public FakeClients, public testing::TestWithParam<Way> {
       std::this_thread::sleep_for(milliseconds(1));
     }
   }
+  void release_decrypts() {
+    holds_decrypts_ = false;
+    holds_decrypts_.notify_all();
+  }
   // Adds what has come to `heard_`.
   std::string& hear(int client) {
     std::string piece(1 << 20, '\0');
@@ -353,6 +357,33 @@ TEST_P(IoThreadsTest, WhatAThreadHasReadIsNotUnread) {
   EXPECT_TRUE(connections_->is_unread(1)) << "its session has not heard it";
   ASSERT_TRUE(until([&] { return session().heard == "x"; }));
   EXPECT_FALSE(connections_->is_unread(1));
+}
+
+// Nobody has it then: neither the kernel nor the loop. A client that had sent its request in time
+// was closed for newer ones.
+TEST_P(IoThreadsTest, WhatAThreadDecryptsIsNotUnread) {
+  with_handshake_ = true;
+  const int client = open();
+  say(client, "open ");
+  ASSERT_TRUE(until([&] { return sessions_.size() == 1; }));
+  EXPECT_FALSE(connections_->is_unread(1));
+  holds_decrypts_ = true;
+  say(client, "hello");
+  EXPECT_TRUE(until([&] { return decrypts_ == 2; }));
+  EXPECT_TRUE(connections_->is_unread(1)) << "its session has not heard it";
+  release_decrypts();
+  EXPECT_TRUE(until([&] { return session().heard == "hello"; }));
+  EXPECT_FALSE(connections_->is_unread(1));
+}
+
+TEST_P(IoThreadsTest, AHandshakeThatAThreadDecryptsDoesNotGiveWay) {
+  with_handshake_ = true;
+  holds_decrypts_ = true;
+  say(open(), "open hello");
+  EXPECT_TRUE(until([&] { return decrypts_ == 1; }));
+  for (int i = 0; i < 5; ++i) open();
+  release_decrypts();
+  EXPECT_TRUE(until([&] { return sessions_.contains(1) && session(1).heard == "hello"; }));
 }
 
 TEST_P(IoThreadsTest, SomeClientsStayWithTheLoop) {
