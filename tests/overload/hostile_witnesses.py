@@ -280,6 +280,8 @@ def exchange(sock, request):
             answer = file.read()
         except ssl.SSLEOFError as error:  # With TLS 1.3 the server's handshake ends after the client's.
             raise TurnedAway(f"before an answer: {error}") from error
+    if not answer:
+        raise TurnedAway("before an answer")
     head, _, body = answer.partition(b"\r\n\r\n")
     words = head.split(b" ", 2)
     return int(words[1]) if len(words) == 3 else 0, body
