@@ -1,5 +1,6 @@
 #include "store/commit/local_log.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -58,8 +59,9 @@ void LocalLog::checkpoint(std::string dir) {
 }
 
 bool LocalLog::commit_here(Batch& batch) {
-  if (batch.bytes() > quick_bytes_max || batch.operations() > small_batch_operations_max)
-    return false;
+  const size_t operations_max =
+      std::min(small_batch_operations_max, store_.options().caller_operations_max);
+  if (batch.bytes() > quick_bytes_max || batch.operations() > operations_max) return false;
   // The lock is only tried: the committer may be polling the disk, and the loop must not wait for
   // it.
   const std::unique_lock writing(writing_, std::try_to_lock);

@@ -30,7 +30,9 @@ namespace perennial::store {
 //
 // append() itself writes a small batch on the loop's thread if the latest commits were all quick.
 // The handover to the committer and back costs half the time of a quick sync, and several times
-// that of a write without one, so always handing over would make such commits slower.
+// that of a write without one, so always handing over would make such commits slower. Where the
+// loop's thread is what limits the server, only very small ones are worth its time:
+// Options::caller_operations_max.
 //
 // After a failure, which the store has reported, the log reports nothing and is never idle again:
 // Store::Impl::fail_on_error() in write.cc says why.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -96,6 +97,8 @@ struct Options {
   uint32_t open_tables_max = 64;
   // So many bytes of tables are read again each second, to find damage. 0: none.
   uint64_t scrub_bytes_per_second = 0;
+  // LocalLog::append() writes no batch with more operations on its caller's thread.
+  size_t caller_operations_max = SIZE_MAX;
   Recover recover = Recover::Strict;
   // The newest format that the database may have, and the oldest, which a new one gets. With
   // takes_older, older formats and an interrupted migration are accepted, too; only migrations set

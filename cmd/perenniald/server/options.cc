@@ -61,6 +61,11 @@ ClockBounds clock_bounds(const Config& config) {
           .is_accepted = config.accept_clock};
 }
 
+// Where threads carry the bytes of clients there are processors for more threads, and the loop is
+// what limits the server. It then writes a batch itself only if few clients wait for it, whom the
+// handover to the committer would cost more than the loop's time is worth.
+constexpr size_t few_operations = 32;
+
 store::Options store_options(const Config& config, const std::atomic<bool>& is_written) {
   LayerOptions layers;
   set_layer_options(config, layers);
@@ -70,6 +75,7 @@ store::Options store_options(const Config& config, const std::atomic<bool>& is_w
     options.durability = store::Durability::Interval;
     options.sync_interval_ms = static_cast<uint32_t>(config.cluster.sync_ms);
   }
+  if (config.io_threads > 0) options.caller_operations_max = few_operations;
   options.env = store::group_env(config.data_group_access);
   if (config.is_ephemeral) {
     options.env = store::unsynced_env();

@@ -25,6 +25,7 @@ class CommitHereTest : public testing::Test {
     Options options;
     options.data_dir = dir_.data_dir();
     options.durability = durability;
+    options.caller_operations_max = caller_operations_max_;
     options.steady_clock = [this] { return now_.load(); };
     options.env = env_.get();
     options.events.fatal = [this](const Status&) { ++fatals_; };
@@ -84,6 +85,7 @@ class CommitHereTest : public testing::Test {
       std::make_shared<support::FaultFs>(rocksdb::FileSystem::Default());
   const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(fs_);
   StoreModel model_{support::seed()};
+  size_t caller_operations_max_ = SIZE_MAX;
   std::atomic<Nanos> now_ = nanos_per_second;
   std::atomic<Nanos> sync_takes_ = 100'000;
   std::atomic<int> wakes_ = 0;
@@ -117,6 +119,15 @@ TEST_F(CommitHereTest, ALargeBatchIsCommittedByTheThread) {
   start(Durability::Commit);
   warm_up();
   EXPECT_FALSE(commit_here(next(1000)));
+  EXPECT_TRUE(soon_commits_here());
+}
+
+TEST_F(CommitHereTest, ABatchIsCommittedByTheThreadWhereTheCallersTimeIsDear) {
+  caller_operations_max_ = 60;
+  start(Durability::Commit);
+  warm_up();
+  EXPECT_TRUE(soon_commits_here());
+  EXPECT_FALSE(commit_here(next(100)));
   EXPECT_TRUE(soon_commits_here());
 }
 
