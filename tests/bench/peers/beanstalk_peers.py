@@ -3,7 +3,7 @@
 import json
 import os
 
-from peer import COMMAND_WITHIN_S, JOBS, LOADS, PUTS, Peer, free_port, run, running, version_in
+from peer import COMMAND_WITHIN_S, LOADS, Peer, free_port, rates_by_load, run, running, version_in
 
 
 class BeanstalkPeer(Peer):
@@ -84,10 +84,4 @@ def named_by(variable):
 
 def rates_of_report(report):
     """Of a report of `perennial bench`, by load."""
-    rates = {}
-    for measured in report["measurements"]:
-        if measured["operation"] == "put" and f"put {measured['setting']}" in PUTS:
-            rates[f"put {measured['setting']}"] = measured["throughput"]["per_second"]
-        if measured["operation"] == "cycle":
-            rates[JOBS] = measured["throughput"]["per_second"]
-    return rates
+    return rates_by_load((measured["setting"], measured["operation"], measured["throughput"]["per_second"]) for measured in report["measurements"])

@@ -83,6 +83,16 @@ def run(words, timeout_s=COMMAND_WITHIN_S, **how):
     return done.stdout
 
 
+def rates_by_load(measured):
+    """Of settings such as "50x1" with an operation and its rate, those that are loads of the table."""
+    rates = {}
+    for setting, operation, rate in measured:
+        load = JOBS if operation == "cycle" else f"{operation} {setting}"
+        if load in LOADS:
+            rates[load] = rate
+    return rates
+
+
 def version_in(text):
     """The first word of digits and dots."""
     return re.search(r"\d+(\.\d+)+", text)[0]
@@ -178,4 +188,4 @@ def last_lines(text):
 
 
 __all__ = ["AHEAD_MAX", "BODY", "COMMAND_WITHIN_S", "Failed", "JOBS", "LOADS", "PRODUCERS", "PUTS", "Peer", "Signals", "WORKERS", "free_port",
-           "is_open", "run", "running", "signals_held", "version_in"]
+           "is_open", "rates_by_load", "run", "running", "signals_held", "version_in"]

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 
-from peer import JOBS, PUTS, Peer, signals_held
+from peer import Peer, rates_by_load, signals_held
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cluster"))
 from rabbitmq import RabbitCluster, find_sbin  # noqa: E402
@@ -53,12 +53,5 @@ class RabbitMq(Peer):
 
 def rates_of_amqp_load(lines):
     """Of the lines that amqp_load prints, by load."""
-    rates = {}
-    for line in lines:
-        measured = json.loads(line)
-        _, setting, operation = measured["work"].split()
-        if operation == "put" and f"put {setting}" in PUTS:
-            rates[f"put {setting}"] = measured["per_second"]
-        if operation == "cycle":
-            rates[JOBS] = measured["per_second"]
-    return rates
+    measured = [json.loads(line) for line in lines]
+    return rates_by_load((*one["work"].split()[1:], one["per_second"]) for one in measured)

@@ -10,7 +10,6 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -27,6 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cmd/common/socket.h"
 #include "cmd/perennial-bench/load/bodies.h"
 #include "cmd/perennial-bench/servers/clock.h"
 #include "engine/types/basic.h"
@@ -45,10 +45,6 @@ constexpr Nanos silence_max = 30 * nanos_per_second;
 
 constexpr std::string_view ready_list = "jobs";
 constexpr std::string_view taken_list = "jobs-taken";
-
-Status system_error(std::string_view doing) {
-  return {StatusCode::Io, fmt::format("{}: {}", doing, std::strerror(errno))};
-}
 
 // A connection to 127.0.0.1 that sends one command at a time.
 class Connection {
@@ -69,7 +65,7 @@ class Connection {
     there.sin_port = htons(port);
     there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (::connect(fd_, reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0) return {};
-    return system_error("connect");
+    return common::system_error("connect");
   }
 
   // Far less than a socket takes at once.
@@ -79,7 +75,7 @@ class Connection {
       out_ += fmt::format("${}\r\n{}\r\n", word.size(), word);
     if (::send(fd_, out_.data(), out_.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(out_.size()))
       return {};
-    return system_error("send");
+    return common::system_error("send");
   }
 
   // Reads what has arrived, which may be nothing.
@@ -89,7 +85,7 @@ class Connection {
     if (count == 0) return {StatusCode::Io, "the server has closed a connection"};
     if (count > 0) in_.append(bytes.data(), static_cast<size_t>(count));
     if (count > 0 || errno == EAGAIN || errno == EINTR) return {};
-    return system_error("receive");
+    return common::system_error("receive");
   }
 
   // Takes the reply if it has arrived: the text of a string, or the line of a number.
@@ -140,7 +136,7 @@ class Load {
       if (Status s = client->connection.open(port); !s.ok()) return s;
       epoll_event event{.events = EPOLLIN, .data = {.ptr = client.get()}};
       if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, client->connection.fd(), &event) != 0)
-        return system_error("watch a socket");
+        return common::system_error("watch a socket");
       clients_.push_back(std::move(client));
     }
     for (const auto& client : clients_)
@@ -170,7 +166,7 @@ class Load {
     std::array<epoll_event, 256> events;
     constexpr int wait_ms = 100;
     const int ready = ::epoll_wait(epoll_, events.data(), events.size(), wait_ms);
-    if (ready < 0 && errno != EINTR) return system_error("wait");
+    if (ready < 0 && errno != EINTR) return common::system_error("wait");
     for (int i = 0; i < ready; ++i)
       if (Status s = on_readable(*static_cast<Client*>(events[static_cast<size_t>(i)].data.ptr));
           !s.ok())
