@@ -58,12 +58,18 @@ Status check_next(const ScheduleNextOptions& options) {
   return {};
 }
 
-// A date is the first moment of that day in the zone.
-Result<Nanos> read_from(const std::optional<std::string>& text, const absl::TimeZone& zone) {
+// When what is shown begins.
+struct From {
+  Nanos at;
+  bool is_day;  // It is the first moment of a day, which is shown, too.
+};
+
+Result<From> read_from(const std::optional<std::string>& text, const absl::TimeZone& zone) {
   absl::Time from = absl::Now();
   std::string problem;
   absl::CivilDay day;
-  if (text && absl::ParseCivilTime(*text, &day)) {
+  const bool is_day = text && absl::ParseCivilTime(*text, &day);
+  if (is_day) {
     from = absl::FromCivil(day, zone);
   } else if (text && !absl::ParseTime(absl::RFC3339_full, *text, &from, &problem)) {
     return Status(StatusCode::InvalidArgument,
@@ -72,7 +78,7 @@ Result<Nanos> read_from(const std::optional<std::string>& text, const absl::Time
   if (from < absl::UnixEpoch() || from > absl::FromUnixNanos(INT64_MAX)) {
     return Status(StatusCode::InvalidArgument, "--from is not between 1970 and 2262");
   }
-  return absl::ToUnixNanos(from);
+  return From{.at = absl::ToUnixNanos(from), .is_day = is_day};
 }
 
 std::string rfc_3339(absl::Time at, const absl::TimeZone& zone) {
@@ -156,12 +162,15 @@ Status schedule_next(const ScheduleNextOptions& options) {
   if (!asked.ok()) return asked.status();
   const Result<absl::TimeZone> zone = calendar::find_zone(asked->zone);
   if (!zone.ok()) return {StatusCode::InvalidArgument, zone.status().message()};
-  const Result<Nanos> from = read_from(options.from, *zone);
+  const Result<From> from = read_from(options.from, *zone);
   if (!from.ok()) return from.status();
   auto* const every = std::get_if<ScheduleEvery>(&asked->when);
-  // As the server begins a period that has no anchor.
-  if (every != nullptr && !every->anchor) every->anchor = *from - *from % nanos_per_second;
-  show_times(options, *asked, *zone, *from);
+  const bool begins_there = every != nullptr && !every->anchor;
+  // As the server begins a period that has no anchor: it is due for the first time when one is
+  // over.
+  if (begins_there) every->anchor = from->at - from->at % nanos_per_second;
+  const bool is_shown = from->is_day && !begins_there;
+  show_times(options, *asked, *zone, is_shown ? from->at - 1 : from->at);
   return {};
 }
 

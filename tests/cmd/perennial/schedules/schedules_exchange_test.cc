@@ -377,6 +377,11 @@ TEST(ScheduleNext, BeginsWithADayOfTheZone) {
   EXPECT_EQ(
       next({"--every", "1d", "--zone", "Asia/Tokyo", "--from", "2026-10-25", "--count", "1"}).out,
       "Mon  2026-10-26T00:00:00+09:00  2026-10-25T15:00:00Z\n");
+  // The first moment of the day is of it.
+  EXPECT_EQ(next({"@daily", "--from", "2026-10-25", "--count", "1"}).out,
+            "Sun  2026-10-25T00:00:00+00:00  2026-10-25T00:00:00Z\n");
+  EXPECT_EQ(next({"@daily", "--from", "2026-10-25T00:00:00Z", "--count", "1"}).out,
+            "Mon  2026-10-26T00:00:00+00:00  2026-10-26T00:00:00Z\n");
   const ToolRun wrong = next({"@daily", "--from", "2026-02-30"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("--from is no date, and no time such as"));
