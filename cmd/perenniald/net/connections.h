@@ -97,6 +97,11 @@ class Connections {
   // From here on the loop blocks in wait(): socket_set.h.
   void take_over(uv_loop_t& loop) { sockets_.take_over(loop); }
   void wait(int timeout_ms);
+  // The two things that wait() does before it blocks: it tells the threads that the loop has to be
+  // woken from now on, and looks whether there is news already. REQUIRES: there are threads.
+  bool may_block();
+  // Can be read when wait() would not block.
+  int set_fd() const { return sockets_.fd(); }
   // Gives the threads what there is for them. Call it before the loop blocks, and before anything
   // that takes long. Does nothing without threads.
   void flush();

@@ -26,13 +26,15 @@ void Connections::flush() {
 void Connections::wait(int timeout_ms) {
   if (threads_ == nullptr) return sockets_.wait(timeout_ms);
   threads_->flush();
-  if (timeout_ms != 0) {
-    threads_->waker().going_to_sleep();
-    if (has_unheard_news() || threads_->has_news()) timeout_ms = 0;
-  }
+  if (timeout_ms != 0 && !may_block()) timeout_ms = 0;
   sockets_.wait(timeout_ms);
   threads_->waker().is_awake();
   take_news();
+}
+
+bool Connections::may_block() {
+  threads_->waker().going_to_sleep();
+  return !has_unheard_news() && !threads_->has_news();
 }
 
 // The set has reported the waker. While the loop blocks in libuv it is always taken as asleep.

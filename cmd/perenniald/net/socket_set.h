@@ -51,6 +51,8 @@ class SocketSet {
   // for one, for at most this time in milliseconds; -1: for any time. libuv has to poll afterwards,
   // without blocking. REQUIRES: take_over().
   void wait(int timeout_ms) { report_ready(timeout_ms); }
+  // Can be read when wait() would not block.
+  int fd() const { return set_.fd(); }
   // Closes its handle, which the loop needs to end. It may be destroyed when the loop has ended.
   void close() { set_.close(); }
 

@@ -1,6 +1,5 @@
 #include "cmd/perenniald/net/threads/io_thread.h"
 
-#include <array>
 #include <csignal>
 #include <utility>
 
@@ -48,7 +47,11 @@ IoThread::~IoThread() {
 // ---- The loop's side.
 
 void IoThread::start() {
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this] {
+    ::pthread_setname_np(::pthread_self(), name_.c_str());
+    begin();
+    while (do_next_part()) continue;
+  });
 }
 
 void IoThread::stop() {
@@ -99,30 +102,53 @@ Nanos IoThread::cpu_time() const {
 
 // ---- A turn.
 
-void IoThread::run() {
-  ::pthread_setname_np(::pthread_self(), name_.c_str());
-  if (io_uring_) {  // A ring belongs to the thread that makes it.
-    Result<std::unique_ptr<SocketBatch>> made = SocketBatch::create();
-    if (made.ok()) batch_ = made.take();
-    received_.resize(EpollSet::reports_max * together_bytes);
-  }
-  std::array<EpollSet::Report, EpollSet::reports_max> reports;
-  for (;;) {
-    const size_t count = wait(reports);
-    turn_began_.store(TurnClock::steady(), std::memory_order_relaxed);
-    hooks_.before_send();
-    const bool had_orders = take_orders();
-    if (!had_orders && stopping_) break;
-    on_ready(std::span(reports).first(count));
-    shake_hands();
-    if (!mail_.empty()) {
-      news_.post(mail_);
-      hooks_.wake_loop();
-    }
-    turn_began_.store(0, std::memory_order_relaxed);
+void IoThread::begin() {
+  if (!io_uring_) return;  // A ring belongs to the thread that makes it.
+  Result<std::unique_ptr<SocketBatch>> made = SocketBatch::create();
+  if (made.ok()) batch_ = made.take();
+  received_.resize(EpollSet::reports_max * together_bytes);
+}
+
+bool IoThread::do_next_part() {
+  switch (part_) {
+    case Part::Announce:
+      announce();
+      part_ = Part::Look;
+      return true;
+    case Part::Look:
+      look();
+      part_ = Part::Wait;
+      return true;
+    case Part::Wait:
+      wait();
+      turn_began_.store(TurnClock::steady(), std::memory_order_relaxed);
+      part_ = Part::Orders;
+      return true;
+    case Part::Orders:
+      hooks_.before_send();
+      if (!take_orders() && stopping_) break;
+      part_ = Part::Clients;
+      return true;
+    case Part::Clients:
+      on_ready(std::span(reports_).first(reports_count_));
+      shake_hands();
+      part_ = Part::Tell;
+      return true;
+    case Part::Tell:
+      tell_loop();
+      turn_began_.store(0, std::memory_order_relaxed);
+      part_ = Part::Announce;
+      return true;
   }
   turn_began_.store(0, std::memory_order_relaxed);
   sockets_.clear();
+  return false;
+}
+
+bool IoThread::would_block() const {
+  if (part_ != Part::Wait || !may_block_) return false;
+  pollfd looked_at = {.fd = looks_at_set_ ? set_fd_ : waker_.fd(), .events = POLLIN, .revents = 0};
+  return ::poll(&looked_at, 1, 0) == 0;
 }
 
 // Once the kernel has refused a call, each client has a call of its own.
@@ -135,25 +161,36 @@ bool IoThread::may_read() const {
   return news_.bytes_waiting() + mail_.size() < news_bytes_max;
 }
 
+// From here on it has to be woken.
+void IoThread::announce() {
+  waits_for_loop_ = !may_read();
+  waker_.going_to_sleep();
+}
+
 // While nothing may be read, the set is not looked at: it would report the same sockets again and
 // again. What is in flight to clients rests meanwhile, until the loop takes the news.
-size_t IoThread::wait(std::span<EpollSet::Report> reports) {
-  bool reads = may_read();
-  waits_for_loop_ = !reads;
-  waker_.going_to_sleep();
-  reads = may_read();  // The loop may have taken them before it knew.
-  const bool may_shake_hands = reads && !handshakes_.empty();
-  const bool has_work = orders_.has_mail() || may_shake_hands || stopping_;
-  const int timeout_ms = has_work ? 0 : -1;
-  size_t count = 0;
-  if (reads) {
-    count = set_.wait(reports, timeout_ms);
+void IoThread::look() {
+  looks_at_set_ = may_read();  // The loop may have taken them before it knew.
+  const bool may_shake_hands = looks_at_set_ && !handshakes_.empty();
+  may_block_ = !orders_.has_mail() && !may_shake_hands && !stopping_;
+}
+
+void IoThread::wait() {
+  const int timeout_ms = may_block_ ? -1 : 0;
+  reports_count_ = 0;
+  if (looks_at_set_) {
+    reports_count_ = set_.wait(reports_, timeout_ms);
   } else {
     pollfd waker = {.fd = waker_.fd(), .events = POLLIN, .revents = 0};
     if (::poll(&waker, 1, timeout_ms) > 0) waker_.drain();
   }
   waker_.is_awake();
-  return count;
+}
+
+void IoThread::tell_loop() {
+  if (mail_.empty()) return;
+  news_.post(mail_);
+  hooks_.wake_loop();
 }
 
 bool IoThread::take_orders() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -109,13 +110,24 @@ class IoThread {
   // Processor time that it has used. REQUIRES: it was started.
   Nanos cpu_time() const;
 
+  // ---- The thread itself: what start() does there. A simulation does it in its place, and has the
+  // loop between any two parts.
+  void begin();
+  // Does the next part of a turn. Returns false when it has stopped, and has closed all sockets.
+  bool do_next_part();
+  // Whether the next part would block.
+  bool would_block() const;
+
  private:
-  void run();
+  enum class Part : uint8_t { Announce, Look, Wait, Orders, Clients, Tell };
+  void announce();
+  void look();
+  void wait();
+  void tell_loop();
   bool take_orders();
   void carry_out(const Order& order, std::string_view bytes);
   bool may_batch() const;
   bool may_read() const;
-  size_t wait(std::span<EpollSet::Report> reports);
   void on_ready(std::span<const EpollSet::Report> reports);
   void on_ready(IoSocket& socket, EpollSet::Interest can);
   // Reading.
@@ -159,6 +171,11 @@ class IoThread {
   size_t closed_ = 0;
 
   // The thread's.
+  Part part_ = Part::Announce;  // The next one.
+  bool looks_at_set_ = true;    // In this turn, and not only for what the loop has.
+  bool may_block_ = false;      // In this turn.
+  std::array<EpollSet::Report, EpollSet::reports_max> reports_;
+  size_t reports_count_ = 0;
   std::unique_ptr<SocketBatch> batch_;  // Null: each client has calls of its own.
   absl::flat_hash_map<ConnId, std::unique_ptr<IoSocket>> sockets_;
   Mail<Order> incoming_;
