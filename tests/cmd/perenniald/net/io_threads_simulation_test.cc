@@ -381,7 +381,7 @@ class Simulation : public FakeClients {
 };
 
 TEST(IoThreadsSimulation, NothingIsLostAndNobodyOversleeps) {
-  const uint64_t runs = support::by_form<uint64_t>(200, 5'000);
+  const uint64_t runs = support::by_form<uint64_t>(100, 5'000);
   for (uint64_t run = 0; run < runs; ++run) {
     SCOPED_TRACE(support::seed() + run);
     Simulation(support::seed() + run).run(2'000);
