@@ -1,7 +1,6 @@
 #include "cmd/perenniald/process/process.h"
 
 #include <algorithm>
-#include <ctime>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -47,12 +46,6 @@ void add_usage(ProcessFacts& facts) {
   CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
   facts.user_time = to_nanos(usage.ru_utime);
   facts.system_time = to_nanos(usage.ru_stime);
-}
-
-Nanos thread_cpu_time() {
-  timespec used = {};
-  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0) return 0;
-  return used.tv_sec * nanos_per_second + used.tv_nsec;
 }
 
 // proc(5).

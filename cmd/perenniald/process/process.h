@@ -13,9 +13,6 @@ ProcessFacts fixed_process_facts(uint64_t job_bytes_max);
 // Sets the processor time used so far.
 void add_usage(ProcessFacts& facts);
 
-// The processor time that the calling thread has used; 0 if the kernel does not say.
-Nanos thread_cpu_time();
-
 // The memory of the process that is in RAM, in bytes; 0 if the kernel does not say.
 uint64_t resident_bytes();
 

@@ -10,6 +10,7 @@
 
 #include "cmd/common/secret.h"
 #include "cmd/perenniald/loop/clock.h"
+#include "cmd/perenniald/loop/thread_time.h"
 #include "cmd/perenniald/loop/turn_budget.h"
 #include "engine/types/check.h"
 
@@ -92,12 +93,7 @@ bool IoThread::take(Mail<News>& mail) {
 }
 
 Nanos IoThread::cpu_time() const {
-  clockid_t clock = 0;
-  timespec used = {};
-  auto& thread = const_cast<std::thread&>(thread_);
-  if (::pthread_getcpuclockid(thread.native_handle(), &clock) != 0) return 0;
-  if (::clock_gettime(clock, &used) != 0) return 0;
-  return used.tv_sec * nanos_per_second + used.tv_nsec;
+  return thread_cpu_time(const_cast<std::thread&>(thread_).native_handle());
 }
 
 // ---- A turn.
