@@ -14,9 +14,10 @@ namespace perennial::http {
 class Answer {
  public:
   enum class Step : uint8_t {
-    Again,  // There is more to do.
-    Waits,  // Nothing can be done before wake() is called.
-    Whole,  // The response is whole.
+    Again,      // There is more to do.
+    Waits,      // Nothing can be done before wake() is called.
+    Elsewhere,  // The same, because a worker does it: the answer keeps its place (LongAnswers).
+    Whole,      // The response is whole.
   };
 
   Answer() = default;
@@ -28,6 +29,9 @@ class Answer {
   virtual Step step() = 0;
   // REQUIRES: step() has returned Whole.
   virtual Response take() = 0;
+  // Whether the steps that are left, take() and the end of this use nothing but what it has itself,
+  // and none waits. Then another thread may do them.
+  virtual bool is_apart() const { return false; }
   // Of a response that `is_endless`: the bytes that follow now, after all earlier ones have left.
   // It is called after each wake().
   virtual std::string more() { return {}; }

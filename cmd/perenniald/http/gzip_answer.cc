@@ -90,6 +90,7 @@ class GzipAnswer final : public Answer {
     return packer_ ? pack_part() : Step::Whole;
   }
   Response take() override { return *std::exchange(response_, std::nullopt); }
+  bool is_apart() const override { return response_ ? packer_.has_value() : plain_->is_apart(); }
   std::string more() override { return plain_->more(); }
   bool is_over() override { return plain_->is_over(); }
   bool ends_with_client() const override { return plain_->ends_with_client(); }

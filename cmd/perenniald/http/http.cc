@@ -82,6 +82,8 @@ class Http::Session final : public core::Session {
       case Answer::Step::Again:
         if (http_.begin_long_answer(*this)) make_runnable();
         return;
+      case Answer::Step::Elsewhere:
+        return;
       case Answer::Step::Waits:
         // It may wait for long, and others need none of what it waits for.
         return http_.end_long_answer(*this);

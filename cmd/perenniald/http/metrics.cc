@@ -23,14 +23,15 @@ Response response_of(MetricsWriter& out, bool open_metrics) {
           .body = out.take()};
 }
 
-// Steps: all tubes are looked at, then the families of the server are written, then those of tubes,
-// and then their histograms.
+// Steps: all tubes are looked at, then the families of the server are written, then the histograms
+// of tubes, and then their other families, which are the most by far and need no engine.
 class Metrics final : public Answer {
  public:
   Metrics(MetricSources& sources, const MetricsRequest& request)
       : sources_(sources),
         request_(request),
         out_(request.open_metrics),
+        times_out_(request.open_metrics),
         tubes_(request_.tubes),
         times_(request_.tubes_only ? &request_.tubes : nullptr) {}
 
@@ -49,22 +50,26 @@ class Metrics final : public Answer {
       }
       return Step::Again;
     }
-    if (!has_families_) {
-      has_families_ = families_.step(out_, tubes_.tubes());
+    if (!has_times_) {
+      has_times_ = times_.step(times_out_, sources_.engine().measured_tubes());
       return Step::Again;
     }
-    return times_.step(out_, sources_.engine().measured_tubes()) ? Step::Whole : Step::Again;
+    if (!families_.step(out_, tubes_.tubes())) return Step::Again;
+    out_.append(times_out_);
+    return Step::Whole;
   }
+  bool is_apart() const override { return has_times_; }
   Response take() override { return response_of(out_, request_.open_metrics); }
 
  private:
   MetricSources& sources_;
   const MetricsRequest request_;
   MetricsWriter out_;
+  MetricsWriter times_out_;
   TubeCollector tubes_;
   bool has_tubes_ = false;
   bool has_server_ = false;
-  bool has_families_ = false;
+  bool has_times_ = false;
   TubeFamilies families_;
   TubeTimesFamilies times_;
 };
@@ -125,6 +130,7 @@ class OldMetrics final : public Answer {
     }
     return *next_tube_ == tubes_.tubes().end() ? Step::Whole : Step::Again;
   }
+  bool is_apart() const override { return next_tube_.has_value(); }
   Response take() override {
     Response out = {.content_type = "text/plain; version=0.0.4; charset=utf-8",
                     .body = std::move(server_)};

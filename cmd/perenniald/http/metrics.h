@@ -55,7 +55,7 @@ struct ServerFacts {
   };
   std::vector<Certificate> certificates = {};
   struct Thread {
-    std::string name;  // loop, io-0 and so on.
+    std::string name;  // loop, io-0 and so on, http.
     Nanos cpu_time = 0;
     uint64_t connections = 0;  // Whose bytes it moves.
   };

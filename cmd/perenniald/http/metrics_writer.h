@@ -42,6 +42,9 @@ class MetricsWriter {
   // `scale`: how much of the unit of the family a recorded 1 is.
   void histogram(const HistogramView& view, double scale, Labels labels = {});
 
+  // Adds what `other` has, behind this. REQUIRES: it writes the same format, and take() is still to
+  // come.
+  void append(const MetricsWriter& other) { out_ += other.out_; }
   std::string take();
 
  private:

@@ -329,8 +329,10 @@ void add_loop(MetricsWriter& out, MetricSources& sources, const ProcessFacts& pr
   out.single("perennial_checkpoint_age_seconds", MetricType::Gauge, "seconds",
              "The age of the newest complete checkpoint; -1: there is none.",
              process.checkpoint_age_s);
-  out.family("perennial_thread_cpu_seconds", MetricType::Counter, "seconds",
-             "Processor time of the thread of the loop, and of those that move bytes.");
+  out.family(
+      "perennial_thread_cpu_seconds", MetricType::Counter, "seconds",
+      "Processor time of the thread of the loop, of those that move bytes, and of that which "
+      "makes long texts.");
   for (const ServerFacts::Thread& each : server.threads) {
     out.sample(nanos_to_seconds * static_cast<double>(each.cpu_time), {{"thread", each.name}});
   }

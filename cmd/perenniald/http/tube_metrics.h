@@ -39,7 +39,7 @@ class TubeCollector {
   // `choice` outlives this.
   explicit TubeCollector(const TubeChoice& choice) : choice_(choice) {}
 
-  static constexpr size_t tubes_per_step = 500;
+  static constexpr size_t tubes_per_step = 100;
 
   // Returns whether all tubes were looked at, and tubes() is whole.
   bool step(engine::EngineView engine);

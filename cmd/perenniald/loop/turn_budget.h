@@ -20,6 +20,8 @@ class TurnBudget {
   static constexpr size_t read_bytes_max = 64 << 10;
   // The bytes that one write gives to the kernel. The rest follows in the next visit.
   static constexpr size_t write_bytes_max = 1 << 20;
+  // The same to a client of HTTP, whose answers may be much longer.
+  static constexpr size_t http_write_bytes_max = 128 << 10;
 
   // `clock` outlives this.
   explicit TurnBudget(const TurnClock& clock) : clock_(clock) {}
@@ -45,6 +47,9 @@ class TurnBudget {
   bool may_run() const { return processing() <= running_max; }
   // Whether to serve another connection that has output.
   bool may_serve() const { return processing() <= processing_max; }
+  // After that requests over HTTP, which come last, go on in the next turn. A client of the queue
+  // waits as long for them as for another one.
+  static constexpr Nanos requests_max = nanos_per_ms / 5;
   // Whether to poll the sockets once more for clients that were just answered, before the open
   // batch goes to the log. `turns`: how often in a row this was done.
   static bool may_poll_again(unsigned turns) { return turns < extra_polls_max; }

@@ -133,7 +133,7 @@ void Connections::service(ConnId id) {
 
 // Writes without waiting for the socket set: the kernel nearly always takes everything at once.
 bool Connections::write_out(Connection& conn) {
-  const std::string_view out = conn.session->output().substr(0, TurnBudget::write_bytes_max);
+  const std::string_view out = conn.session->output().substr(0, write_bytes_max(conn));
   if (out.empty()) return true;
   return on_written(conn, out.size(), conn.stream->write(out));
 }

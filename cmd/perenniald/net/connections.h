@@ -187,6 +187,10 @@ class Connections {
   void on_handshake_refused(const Connection& conn, const std::string& why);
   // Returns false if the connection is closed, or will be visited again.
   bool write_out(Connection& conn);
+  static size_t write_bytes_max(const Connection& conn) {
+    const bool is_http = conn.socket.role == ListenerRole::Http;
+    return is_http ? TurnBudget::http_write_bytes_max : TurnBudget::write_bytes_max;
+  }
   bool on_written(Connection& conn, size_t out_bytes, Stream::Outcome written);
   void give_to_thread(Connection& conn, bool reading);
   void on_waker();

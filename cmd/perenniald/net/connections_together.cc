@@ -38,7 +38,7 @@ bool Connections::add_output(ConnId id) {
   if (found == connections_.end()) return false;
   const Connection& conn = found->second;
   if (conn.full || !conn.stream->is_plain()) return false;
-  const std::string_view out = conn.session->output().substr(0, TurnBudget::write_bytes_max);
+  const std::string_view out = conn.session->output().substr(0, write_bytes_max(conn));
   if (out.empty()) return false;
   batch_->send(conn.stream->fd(), out);
   batch_bytes_ += out.size();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cmd/perenniald/loop/thread_time.h"
 #include "cmd/perenniald/net/address_shares.h"
 #include "cmd/perenniald/process/descriptors.h"
 #include "cmd/perenniald/process/process.h"
@@ -51,9 +52,14 @@ void add_store(http::ServerFacts& facts, const store::Store& store) {
 }
 
 // Called on the thread of the loop.
-void add_threads(http::ServerFacts& facts, const Connections& connections) {
-  facts.threads.push_back(
-      {.name = "loop", .cpu_time = thread_cpu_time(), .connections = connections.count_on_loop()});
+void add_threads(http::ServerFacts& facts, const Connections& connections,
+                 const AnswerWorker& answer_worker) {
+  facts.threads.push_back({.name = "loop",
+                           .cpu_time = thread_cpu_time(::pthread_self()),
+                           .connections = connections.count_on_loop()});
+  if (const std::optional<Nanos> cpu_time = answer_worker.cpu_time()) {
+    facts.threads.push_back({.name = "http", .cpu_time = *cpu_time});
+  }
   if (connections.threads() == nullptr) return;
   for (const auto& thread : connections.threads()->all()) {
     const std::string& name = thread->name();
@@ -88,6 +94,7 @@ HttpPort::HttpPort(Host& host, const Parts& parts)
            },
            .now = [this] { return now(); }}),
       sign_ins_(parts.core.gate(), [this] { return now(); }),
+      answer_worker_(parts.loop),
       history_file_(parts.loop, parts.config.data_dir),
       api_(*this),
       routes_(*this, api_, http_hosts(parts.config)),
@@ -122,16 +129,16 @@ http::Http::Handled HttpPort::handle(const http::Request& request,
 // next turn.
 bool HttpPort::serve() {
   TurnClock& clock = parts_.clock;
-  const Nanos begun = clock.turn_so_far();
-  while (http_.has_runnable() && clock.turn_so_far() - begun < nanos_per_ms) {
-    http_.run_next(clock.now());
-  }
-  if (http_.has_changed()) http_.on_answers_ready(clock.actual());
-  while (http_.has_changed()) {
+  Nanos until = clock.turn_so_far() + TurnBudget::requests_max;
+  while (http_.has_runnable() && clock.turn_so_far() < until) http_.run_next(clock.now());
+  if (!http_.has_changed()) return !http_.has_runnable();
+  http_.on_answers_ready(clock.actual());
+  until = clock.turn_so_far() + TurnBudget::requests_max;
+  do {
     http_.take_changed(changed_);
     for (const ConnId conn : changed_) parts_.connections.service(conn);
-  }
-  return !http_.has_runnable();
+  } while (http_.has_changed() && clock.turn_so_far() < until);
+  return !http_.has_runnable() && !http_.has_changed();
 }
 
 void HttpPort::on_second(bool has_engine) {
@@ -203,7 +210,7 @@ http::ServerFacts HttpPort::server() {
       .reload_success = parts_.settings.is_current(),
       .reload_time = in_seconds(std::max(started_at, parts_.settings.reloaded_at()))};
   if (const store::Store* const store = host_.store()) add_store(facts, *store);
-  add_threads(facts, parts_.connections);
+  add_threads(facts, parts_.connections, answer_worker_);
   for (auto& [listener, expires_at] : parts_.tls.certificate_ends()) {
     facts.certificates.push_back({std::move(listener), expires_at});
   }

@@ -20,6 +20,7 @@
 #include "cmd/perenniald/loop/clock.h"
 #include "cmd/perenniald/net/connections.h"
 #include "cmd/perenniald/net/sockets.h"
+#include "cmd/perenniald/server/answer_worker.h"
 #include "cmd/perenniald/server/bodies/bodies.h"
 #include "cmd/perenniald/server/cluster_node.h"
 #include "cmd/perenniald/server/history_file.h"
@@ -90,7 +91,8 @@ class HttpPort final : private http::RouteSources {
 
   // ---- Each turn.
   bool has_runnable() const { return http_.has_runnable(); }
-  // Goes on with requests for at most a millisecond. Returns whether none has more to do.
+  // Goes on with requests for at most TurnBudget::requests_max, and with what they send for as
+  // long again. Returns whether none has more to do.
   bool serve();
   // Whether its clients of the queue, or the API itself, have given core work since the last call.
   bool take_has_spoken();
@@ -100,6 +102,8 @@ class HttpPort final : private http::RouteSources {
   void on_second(bool has_engine);
   // The server stops: what the next one shows of the time before is saved.
   void save_history();
+  // REQUIRES: its connections are closed. This is the last call.
+  void close() { answer_worker_.close(); }
 
   // Core has other users.
   void on_users() { sign_ins_.on_users(); }
@@ -153,6 +157,7 @@ class HttpPort final : private http::RouteSources {
   std::vector<http::FileRead> reload() override { return parts_.settings.reload(); }
   // -- http::RouteSources
   http::HealthFacts health() override;
+  http::Workers* workers() override { return &answer_worker_; }
   std::optional<http::Http::Handled> answer_node(const http::Request& request) override;
 
   Host& host_;
@@ -162,6 +167,7 @@ class HttpPort final : private http::RouteSources {
   // Each behind what it uses.
   http::QueueClients queue_clients_;
   http::SignIns sign_ins_;
+  AnswerWorker answer_worker_;
   HistoryFile history_file_;
   bool has_history_ = false;  // That of an earlier run was read.
   http::Api api_;

@@ -249,6 +249,7 @@ void Server::end() {
   if (store_ != nullptr) node_.leave();  // Before others see it end.
   checkpoints_.close();
   connections_.close_all();
+  http_.close();
   acceptor_.close();
   timer_.close();
   node_.close();

@@ -6,15 +6,21 @@
 
 namespace perennial::http {
 
-Json JobView::of(const JobStats& job) const {
+Json JobView::holders_of(const JobStats& job) const {
+  Json fields = Json::object();
+  if (job.holder == 0) return fields;
+  if (!QueueClients::owns(job.holder)) {
+    if (caller_.may(access::Verb::Admin)) fields["held_by"] = holder_of(job);
+  } else if (leases_ != nullptr && caller_.may_on(job.tube, access::Verb::Manage)) {
+    if (Json lease = lease_of(job); !lease.is_null()) fields["leased_by"] = std::move(lease);
+  }
+  return fields;
+}
+
+Json JobView::of(const JobStats& job, const Json& holders) const {
   Json value = job_json(job);
   value["may"] = may_json(caller_, job.tube);
-  if (job.holder == 0) return value;
-  if (!QueueClients::owns(job.holder)) {
-    if (caller_.may(access::Verb::Admin)) value["held_by"] = holder_of(job);
-  } else if (leases_ != nullptr && caller_.may_on(job.tube, access::Verb::Manage)) {
-    if (Json lease = lease_of(job); !lease.is_null()) value["leased_by"] = std::move(lease);
-  }
+  value.update(holders);
   return value;
 }
 

@@ -18,7 +18,12 @@ class JobView {
       : sources_(sources), leases_(leases), caller_(std::move(caller)) {}
 
   // With what the caller may do with it.
-  Json of(const JobStats& job) const;
+  Json of(const JobStats& job) const { return of(job, holders_of(job)); }
+  // The fields that say who holds it. They are an object, which has none if that is nobody, or
+  // nobody whom the caller may see.
+  Json holders_of(const JobStats& job) const;
+  // The same as of(job), from what was taken before. Another thread may call this.
+  Json of(const JobStats& job, const Json& holders) const;
 
  private:
   Json holder_of(const JobStats& job) const;

@@ -37,8 +37,9 @@ struct Found {
 };
 
 // All tubes are looked at in steps, each of which sorts what it has found. Then these runs are
-// merged up to the end of the page, and the rows of the page are formatted, in steps, too. So no
-// step grows with the number of tubes, except by the logarithm of the number of runs.
+// merged up to the end of the page, and the tubes of the page are taken from the engine, in steps,
+// too. So no step grows with the number of tubes, except by the logarithm of the number of runs.
+// The rows are written last, and need the engine no more.
 class TubesPage final : public Answer {
  public:
   TubesPage(engine::EngineView engine, const History& history, const Caller& caller,
@@ -50,12 +51,17 @@ class TubesPage final : public Answer {
       collect();
     } else if (!is_merged()) {
       merge();
+    } else if (taken_.size() < rows_.size()) {
+      take_tubes();
     } else if (next_row_ < rows_.size()) {
       format();
     } else {
       return forget() ? Step::Whole : Step::Again;
     }
     return Step::Again;
+  }
+  bool is_apart() const override {
+    return is_collected_ && is_merged() && taken_.size() == rows_.size();
   }
   Response take() override {
     return text_.response("tubes", {{"total", total_}, {"matched", matched_}, {"gone", gone_}});
@@ -64,7 +70,7 @@ class TubesPage final : public Answer {
  private:
   using Run = std::vector<Found>;  // The last one comes first in the page.
 
-  static constexpr size_t tubes_per_step = 500;
+  static constexpr size_t tubes_per_step = 100;
   static constexpr size_t runs_freed_per_step = 10;
 
   uint64_t page_end() const { return asked_.offset + asked_.limit; }
@@ -142,12 +148,25 @@ class TubesPage final : public Answer {
     }
   }
 
+  void take_tubes() {
+    const size_t end = std::min(taken_.size() + tubes_per_step, rows_.size());
+    while (taken_.size() < end) {
+      const Found& found = rows_[taken_.size()];
+      std::optional<TubeStats>& tube = taken_.emplace_back();
+      if (found.is_gone) {
+        tube.emplace().name = found.name;
+      } else {
+        tube = engine_.tube_statistics(found.name);
+      }
+    }
+  }
+
   void format() {
-    for (size_t count = 0; count < RowText::rows_per_step && next_row_ < rows_.size(); ++count) {
-      const Found& found = rows_[next_row_++];
-      std::optional<TubeStats> tube = engine_.tube_statistics(found.name);
-      if (!tube && !found.is_gone) continue;  // It has ended meanwhile.
-      if (found.is_gone) tube.emplace().name = found.name;
+    const size_t end = std::min(next_row_ + RowText::rows_per_step, rows_.size());
+    for (; next_row_ < end; ++next_row_) {
+      const Found& found = rows_[next_row_];
+      const std::optional<TubeStats>& tube = taken_[next_row_];
+      if (!tube) continue;
       const bool is_counted = caller_.may_count(found.name);
       Json row = is_counted ? tube_json(*tube) : Json{{"name", found.name}};
       row["may"] = may_json(caller_, found.name);
@@ -177,7 +196,8 @@ class TubesPage final : public Answer {
   std::vector<size_t> heads_;  // A heap of the runs that are not empty.
   uint64_t merged_ = 0;        // Up to page_end().
   std::vector<Found> rows_;
-  size_t next_row_ = 0;
+  std::vector<std::optional<TubeStats>> taken_;  // Of each of them. None: it has ended meanwhile.
+  size_t next_row_ = 0;                          // To write.
   RowText text_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "cmd/common/network.h"
 #include "cmd/perenniald/access/users.h"
+#include "cmd/perenniald/http/apart_answer.h"
 #include "cmd/perenniald/http/api/json.h"
 #include "cmd/perenniald/http/gzip_answer.h"
 #include "cmd/perenniald/http/routes/pages.h"
@@ -192,6 +193,9 @@ Http::Handled Routes::handle(const Request& request, const access::ClientRights&
   Http::Handled handled = answer(request, rights);
   if (request.method == "GET" && accepts_gzip(request)) {
     handled.answer = make_gzip_answer(std::move(handled.answer));
+  }
+  if (Workers* const workers = sources_.workers(); workers != nullptr && request.method == "GET") {
+    handled.answer = make_apart_answer(std::move(handled.answer), *workers);
   }
   handled.is_tls = rights.is_tls;
   return handled;

@@ -13,6 +13,7 @@
 #include "cmd/perenniald/http/needs.h"
 #include "cmd/perenniald/http/routes/rate_limit.h"
 #include "cmd/perenniald/http/sign_in.h"
+#include "cmd/perenniald/http/workers.h"
 
 // Which request gets which answer, and the checks that come before all of them.
 namespace perennial::http {
@@ -21,6 +22,8 @@ namespace perennial::http {
 class RouteSources : public ApiSources {
  public:
   virtual HealthFacts health() = 0;
+  // Make long texts of what was taken from the engine. Null: the loop does.
+  virtual Workers* workers() { return nullptr; }
   // For other nodes: what is below /cluster/, for callers with the verb `admin`. None: there is
   // nothing at this path.
   virtual std::optional<Http::Handled> answer_node(const Request& request) = 0;

@@ -412,6 +412,38 @@ TEST_F(MeasuredTubesTest, ComeAndEndBetweenTwoSteps) {
   EXPECT_EQ(count("mail-124"), 1u);
 }
 
+// From the step on where a worker may go on with it, a text is made of what was taken before. It is
+// blind to what is read and not said: TSan sees that in the tests of the server.
+TEST_F(MeasuredTubesTest, AreApartFromTheEngineOnceTheyAreTaken) {
+  std::vector<std::string> tubes;
+  for (int i = 0; i < 250; ++i) tubes.push_back("mail-" + std::to_string(1000 + i));
+  put_into(tubes);
+  for (const MetricsRequest& request :
+       {MetricsRequest{}, MetricsRequest{.open_metrics = true},
+        MetricsRequest{.tubes_only = true, .tubes = {.match = "mail-*"}},
+        MetricsRequest{.names_of_beanstalkd = true}}) {
+    const std::string whole = text(request);
+    const std::unique_ptr<Answer> answer = metrics(request);
+    EXPECT_FALSE(answer->is_apart());
+    int taking = 0;
+    for (; !answer->is_apart(); ++taking) ASSERT_EQ(answer->step(), Answer::Step::Again);
+    now_ += second;
+    apply(1, Command{FlushTube{"mail-1100"}});
+    apply(1, Command{Use{"mail-9"}});
+    put(1, 1);
+    counts_[{"/livez", 200u}]++;
+    int left = 1;
+    for (; answer->step() != Answer::Step::Whole; ++left) EXPECT_TRUE(answer->is_apart());
+    EXPECT_EQ(answer->take().body, whole);
+    EXPECT_NE(text(request), whole);
+    EXPECT_GE(taking, 3);
+    EXPECT_GE(left, 2);
+    counts_[{"/livez", 200u}] = 7;
+    apply(1, Command{FlushTube{"mail-9"}});
+    put_into({"mail-1100"});
+  }
+}
+
 TEST_F(MetricsTest, HasNoFamilyOfHistogramsOfTubesUnlessItIsAskedFor) {
   put_into({"mail"});
   EXPECT_THAT(text({}), Not(HasSubstr("perennial_tube_wait_seconds")));

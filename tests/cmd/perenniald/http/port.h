@@ -58,6 +58,7 @@ class Port : public testing::Test {
   std::vector<std::function<void()>> searched_;  // What the pool has found.
   AuditLines audit_lines_;
   std::vector<FileRead> files_;  // What a reload reads.
+  Workers* workers_ = nullptr;   // Null: all answers are made as if on the loop.
   std::vector<size_t> reads_;    // How many bodies were given to the pool at once.
   size_t lists_ = 0;             // How many lists of ended jobs were read.
   size_t waiters_max_ = 1'000;
@@ -133,6 +134,7 @@ class Port : public testing::Test {
     }
     std::vector<FileRead> reload() override { return port_.files_; }
     HealthFacts health() override { return port_.health_; }
+    Workers* workers() override { return port_.workers_; }
     std::optional<Http::Handled> answer_node(const Request& request) override;
 
    private:

@@ -452,6 +452,21 @@ TEST_P(ConnectionsTest, AmongServedClientsSomeTakeNothingAndSomeAreGone) {
   EXPECT_FALSE(connections_->writing());
 }
 
+// A download over HTTP holds up those behind it for no more than this.
+TEST_P(ConnectionsTest, AClientOfHttpIsWrittenLessAtOnce) {
+  open_from("127.0.0.1", ListenerRole::Http);
+  session(1).says = std::string(TurnBudget::http_write_bytes_max + 1, 'x');
+  open();
+  session(2).says = std::string(TurnBudget::http_write_bytes_max + 1, 'x');
+  connections_->service(1);
+  connections_->service(2);
+  EXPECT_EQ(session(1).says.size(), 1u);
+  EXPECT_EQ(session(2).says.size(), 0u);
+  connections_->service(1);
+  EXPECT_EQ(session(1).says.size(), 0u);
+  EXPECT_EQ(hear(clients_[0]).size(), TurnBudget::http_write_bytes_max + 1);
+}
+
 // What one call takes from a client does not bound what is read of it.
 TEST_P(ConnectionsTest, ManyClientsAreReadInATurn) {
   for (ConnId id = 1; id <= 40; ++id) {
