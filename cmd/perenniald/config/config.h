@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -99,7 +100,7 @@ struct Config {
   uint64_t tls_handshakes_pending_max;
   uint64_t tls_handshakes_per_address_max;
   bool io_uring;
-  uint64_t io_threads;
+  std::optional<uint64_t> io_threads;  // None: as many as suit the processors.
   bool core_dumps;
   uint64_t verbosity;
   LogFormat log_format;

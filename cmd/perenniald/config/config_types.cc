@@ -1,7 +1,10 @@
 #include "cmd/perenniald/config/config_types.h"
 
+#include <fmt/format.h>
+
 #include "cmd/common/address.h"
 #include "cmd/common/network.h"
+#include "cmd/common/units.h"
 #include "wire/command_line.h"
 
 namespace perennial::perenniald {
@@ -26,6 +29,25 @@ Status set_port(uint16_t& member, const ConfigField&, std::string_view text) {
 
 std::string port_text(const uint16_t& value, const ConfigField&) {
   return fmt::format("{}", value);
+}
+
+Status set_auto_count(std::optional<uint64_t>& member, const ConfigField& field,
+                      std::string_view text) {
+  if (text == "auto") {
+    member.reset();
+    return {};
+  }
+  const Result<uint64_t> value = common::parse_count(text);
+  if (!value.ok() || *value < field.lowest || *value > field.highest) {
+    return bad_value(fmt::format("'{}' is neither auto nor a whole number from {} to {}", text,
+                                 field.lowest, field.highest));
+  }
+  member = *value;
+  return {};
+}
+
+std::string auto_count_text(const std::optional<uint64_t>& value, const ConfigField&) {
+  return value ? fmt::format("{}", *value) : "auto";
 }
 
 Status set_local_address(std::string& member, const ConfigField&, std::string_view text) {

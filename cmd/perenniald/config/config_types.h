@@ -12,6 +12,9 @@ namespace perennial::perenniald {
 
 Status set_port(uint16_t& member, const ConfigField&, std::string_view text);
 std::string port_text(const uint16_t& value, const ConfigField&);
+Status set_auto_count(std::optional<uint64_t>& member, const ConfigField& field,
+                      std::string_view text);
+std::string auto_count_text(const std::optional<uint64_t>& value, const ConfigField& field);
 Status set_local_address(std::string& member, const ConfigField&, std::string_view text);
 Status add_address(std::vector<std::string>& member, const ConfigField&, std::string_view text);
 Status add_proxy(std::vector<std::string>& member, const ConfigField&, std::string_view text);
@@ -23,6 +26,9 @@ Status add_extension(ExtensionSet& member, const ConfigField&, std::string_view 
 std::vector<std::string> extension_texts(const ExtensionSet& allowed);
 
 inline constexpr auto port_type = value_type<uint16_t, set_port, port_text>(false, true);
+// A number, or `auto`, which is none.
+inline constexpr auto auto_count_type =
+    value_type<std::optional<uint64_t>, set_auto_count, auto_count_text>();
 // One that only this machine reaches, or nothing.
 inline constexpr auto local_address_type = value_type<std::string, set_local_address, text_of>();
 

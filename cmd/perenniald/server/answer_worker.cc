@@ -24,9 +24,19 @@ AnswerWorker::~AnswerWorker() {
   CHECK(!thread_.joinable());
 }
 
+void AnswerWorker::start() {
+  const auto on_news = [](uv_async_t* news) { static_cast<AnswerWorker*>(news->data)->on_news(); };
+  CHECK(uv_async_init(&loop_, &news_, on_news) == 0);
+  news_.data = this;
+  thread_ = std::thread([this] {
+    ::pthread_setname_np(::pthread_self(), "perennial-http");
+    yield_to_others();
+    do_work();
+  });
+}
+
 void AnswerWorker::run(std::function<void()> work, std::function<void()> done) {
-  CHECK(!is_closing_);
-  if (!thread_.joinable()) begin();
+  CHECK(thread_.joinable());
   const std::lock_guard lock(mutex_);
   waiting_.push_back({.on_thread = std::move(work), .on_loop = std::move(done)});
   has_work_.notify_one();
@@ -48,17 +58,6 @@ void AnswerWorker::close() {
 std::optional<Nanos> AnswerWorker::cpu_time() const {
   if (!thread_.joinable()) return std::nullopt;
   return thread_cpu_time(const_cast<std::thread&>(thread_).native_handle());
-}
-
-void AnswerWorker::begin() {
-  const auto on_news = [](uv_async_t* news) { static_cast<AnswerWorker*>(news->data)->on_news(); };
-  CHECK(uv_async_init(&loop_, &news_, on_news) == 0);
-  news_.data = this;
-  thread_ = std::thread([this] {
-    ::pthread_setname_np(::pthread_self(), "perennial-http");
-    yield_to_others();
-    do_work();
-  });
 }
 
 void AnswerWorker::do_work() {

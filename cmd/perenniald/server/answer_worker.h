@@ -14,24 +14,26 @@
 
 namespace perennial::perenniald {
 
-// The thread that makes long texts of HTTP. It begins with the first of them, and yields to all
-// other threads where processors are short (nice 10): texts can wait, and clients of the queue
-// should not.
+// The thread that makes long texts of HTTP. It yields to all other threads where processors are
+// short (nice 10): texts can wait, and clients of the queue should not.
 class AnswerWorker final : public http::Workers {
  public:
   // `loop` outlives this.
   explicit AnswerWorker(uv_loop_t& loop) : loop_(loop) {}
-  // REQUIRES: close() was called.
+  // REQUIRES: it was not started, or close() was called.
   ~AnswerWorker() override;
   AnswerWorker(const AnswerWorker&) = delete;
   AnswerWorker& operator=(const AnswerWorker&) = delete;
 
+  // Called at most once. Throws std::system_error if there can be no thread.
+  void start();
+  // REQUIRES: it was started.
   void run(std::function<void()> work, std::function<void()> done) override;
   // Waits for the work that is being done, and forgets all other: nobody hears of either. This is
   // the last call.
   void close();
 
-  // Processor time of the thread. None: it has not begun.
+  // Processor time of the thread. None: it was not started.
   std::optional<Nanos> cpu_time() const;
 
  private:
@@ -39,7 +41,6 @@ class AnswerWorker final : public http::Workers {
     std::function<void()> on_thread = {};
     std::function<void()> on_loop = {};
   };
-  void begin();
   void do_work();
   void on_news();
 

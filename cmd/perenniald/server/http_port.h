@@ -102,6 +102,8 @@ class HttpPort final : private http::RouteSources {
   void on_second(bool has_engine);
   // The server stops: what the next one shows of the time before is saved.
   void save_history();
+  // Makes the thread of its long texts.
+  void start() { answer_worker_.start(); }
   // REQUIRES: its connections are closed. This is the last call.
   void close() { answer_worker_.close(); }
 

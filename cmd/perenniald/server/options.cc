@@ -1,5 +1,6 @@
 #include "cmd/perenniald/server/options.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -35,6 +36,16 @@ core::Options core_options(const Config& config) {
   return std::move(layers.core);
 }
 
+// Where there are two, the loop and the thread would share them with clients and RocksDB, and take
+// from each other what they save.
+uint64_t io_thread_count(const Config& config, unsigned processors) {
+  if (config.io_threads) return *config.io_threads;
+  constexpr unsigned few = 2;
+  constexpr unsigned per_thread = 4;
+  constexpr unsigned most = 8;
+  return processors <= few ? 0 : std::clamp(processors / per_thread, 1U, most);
+}
+
 http::TubeChoice metrics_tubes(const Config& config) {
   http::TubeChoice choice = {.first = config.metrics_tubes,
                              .groups = config.metrics_tube_groups,
@@ -66,7 +77,8 @@ ClockBounds clock_bounds(const Config& config) {
 // handover to the committer would cost more than the loop's time is worth.
 constexpr size_t few_operations = 32;
 
-store::Options store_options(const Config& config, const std::atomic<bool>& is_written) {
+store::Options store_options(const Config& config, bool has_io_threads,
+                             const std::atomic<bool>& is_written) {
   LayerOptions layers;
   set_layer_options(config, layers);
   store::Options options = std::move(layers.store);
@@ -75,7 +87,7 @@ store::Options store_options(const Config& config, const std::atomic<bool>& is_w
     options.durability = store::Durability::Interval;
     options.sync_interval_ms = static_cast<uint32_t>(config.cluster.sync_ms);
   }
-  if (config.io_threads > 0) options.caller_operations_max = few_operations;
+  if (has_io_threads) options.caller_operations_max = few_operations;
   options.env = store::group_env(config.data_group_access);
   if (config.is_ephemeral) {
     options.env = store::unsynced_env();

@@ -13,12 +13,16 @@
 namespace perennial::perenniald {
 
 core::Options core_options(const Config& config);
+// The threads that move the bytes of clients: those of the setting, or those that suit so many
+// processors. 0: the loop moves them.
+uint64_t io_thread_count(const Config& config, unsigned processors);
 // Which tubes have series in /metrics.
 http::TubeChoice metrics_tubes(const Config& config);
 Checkpoints::Settings checkpoint_settings(const Config& config, const std::string& version);
 ClockBounds clock_bounds(const Config& config);
 // `is_written` decides which exit code a failure of the store has: that of an open, or, from the
 // first batch on, that of a write. It outlives the store.
-store::Options store_options(const Config& config, const std::atomic<bool>& is_written);
+store::Options store_options(const Config& config, bool has_io_threads,
+                             const std::atomic<bool>& is_written);
 
 }  // namespace perennial::perenniald

@@ -9,6 +9,7 @@
 #include "cmd/perenniald/net/streams/tls_stream.h"
 #include "cmd/perenniald/process/log.h"
 #include "cmd/perenniald/process/process.h"
+#include "cmd/perenniald/process/processors.h"
 #include "cmd/perenniald/server/access_control.h"
 #include "cmd/perenniald/server/options.h"
 #include "engine/types/later.h"
@@ -47,9 +48,10 @@ std::unique_ptr<SocketBatch> make_batch(const Config& config) {
 // Null: the loop moves the bytes of all clients.
 std::unique_ptr<IoThreads> make_io_threads(const Config& config,
                                            std::function<void()> before_send) {
-  if (config.io_threads == 0) return nullptr;
+  const uint64_t count = io_thread_count(config, processors());
+  if (count == 0) return nullptr;
   return std::make_unique<IoThreads>(
-      IoThreads::Settings{.count = config.io_threads,
+      IoThreads::Settings{.count = count,
                           .io_uring = config.io_uring,
                           .handshakes_per_turn = config.tls_handshakes_per_turn,
                           .before_send = std::move(before_send)});

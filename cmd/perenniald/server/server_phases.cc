@@ -41,12 +41,15 @@ int Server::run() {
   if (IoThreads* const threads = connections_.threads(); threads != nullptr) {
     make_threads("the threads of io_threads", [threads] { threads->start(); });
   }
+  if (acceptor_.has_role(ListenerRole::Http)) {
+    make_threads("the thread of HTTP", [this] { http_.start(); });
+  }
   const auto is_http = [](const BoundSocket& socket) {
     return socket.role() == ListenerRole::Http;
   };
   if (listen(is_http) && join_cluster()) {
     loop_.start_seconds();
-    store::Options options = store_options(config_, is_written_);
+    store::Options options = store_options(config_, connections_.threads() != nullptr, is_written_);
     options.open_tables_max = descriptors_.tables;
     startup_.emplace(std::move(options), config_.data_group_access, node_.runner(), is_written_,
                      core_.engine(), clock_, clock_bounds(config_),

@@ -15,7 +15,7 @@ if not {0, 1} <= os.sched_getaffinity(0):
 with tempfile.TemporaryDirectory() as folder:
     output = subprocess.run(
         [sys.executable, os.path.join(HERE, "beside_bench.py"), "--build", BUILD, "--folder", folder, "--rounds", "1",
-         "--seconds", "0.5", "--tubes", "20", "none=", "one=--io-threads 1"],
+         "--seconds", "0.5", "--tubes", "20", "none=--io-threads 0", "one=--io-threads 1"],
         check=True, capture_output=True, text=True).stdout
 
 rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in output.splitlines()[2:]]

@@ -12,7 +12,7 @@ with tempfile.TemporaryDirectory() as folder:
     output = subprocess.run(
         [sys.executable, os.path.join(HERE, "put_cost.py"), "--build", BUILD, "--folder", folder, "--rounds", "1",
          "--seconds", "0.2", "--connections", "5,20",
-         f"ours={BUILD}/perenniald -l 127.0.0.1 -p {{port}} -b {{dir}}/data",
+         f"ours={BUILD}/perenniald -l 127.0.0.1 -p {{port}} -b {{dir}}/data --io-threads 0",
          f"threads={BUILD}/perenniald -l 127.0.0.1 -p {{port}} -b {{dir}}/data --io-threads 1",
          f"bare={BUILD}/bare_loop {{port}}"],
         check=True, capture_output=True, text=True).stdout

@@ -129,6 +129,12 @@ TEST(Config, SettingsOfOtherKindsAreAcceptedAndRefused) {
       {"tubes: {mail: {tries: 3}, mail: {tries: 4}}", "f:1: tubes: mail: set twice"},
       {"tubes: {-x: {tries: 3}}", "f:1: tubes: -x: this is neither the name of a tube nor"},
       {"tubes: {'a*b': {tries: 3}}", "f:1: tubes: a*b: this is neither the name of a tube nor"},
+      {"io_threads: auto", ""},
+      {"io_threads: 0", ""},
+      {"io_threads: 64", ""},
+      {"io_threads: 65", "f:1: io_threads: '65' is neither auto nor a whole number from 0 to 64"},
+      {"io_threads: all", "f:1: io_threads: 'all' is neither auto nor a whole number from 0 to 64"},
+      {"io_threads: -1", "f:1: io_threads: '-1' is neither auto"},
       {"core_dumps: true", ""},
       {"core_dumps: false", ""},
       {"core_dumps: yes", "f:1: core_dumps: 'yes' is not true or false"},
@@ -428,7 +434,7 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
   EXPECT_THAT(config.tubes, IsEmpty());
   EXPECT_FALSE(config.core_dumps);
   EXPECT_TRUE(config.io_uring);
-  EXPECT_EQ(config.io_threads, 0u);
+  EXPECT_EQ(config.io_threads, std::nullopt);
   EXPECT_EQ(config.jobs_max + config.memory_bytes_max + config.connections_max, 0u);
 }
 

@@ -31,6 +31,10 @@ class AnswerWorkerTest : public testing::Test {
     EXPECT_EQ(uv_run(&loop_, UV_RUN_DEFAULT), 0);
     EXPECT_EQ(uv_loop_close(&loop_), 0);
   }
+  void start() {
+    EXPECT_FALSE(worker_->cpu_time());
+    worker_->start();
+  }
   void give(int number) {
     worker_->run(
         [this, number] {
@@ -67,7 +71,7 @@ class AnswerWorkerTest : public testing::Test {
 };
 
 TEST_F(AnswerWorkerTest, WorksOnOneAtATimeInOrder) {
-  EXPECT_FALSE(worker_->cpu_time());
+  start();
   for (const int number : {1, 2, 3}) give(number);
   EXPECT_THAT(ended_, IsEmpty());
   run_until_ended(4);
@@ -80,6 +84,7 @@ TEST_F(AnswerWorkerTest, WorksOnOneAtATimeInOrder) {
 }
 
 TEST_F(AnswerWorkerTest, YieldsToOtherThreads) {
+  start();
   std::atomic<int> nice = 0;
   worker_->run([&] { nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid())); },
                [&] { ended_.push_back(1); });
@@ -91,6 +96,7 @@ TEST_F(AnswerWorkerTest, YieldsToOtherThreads) {
 // It waits for what was begun, and nobody hears of that, nor of what waited. Whether close() or the
 // end of the work comes first is left to the system: both are to be right.
 TEST_F(AnswerWorkerTest, EndsWithItsWork) {
+  start();
   blocked_ = 1;
   give(1);
   const auto kept = std::make_shared<int>();
@@ -105,7 +111,7 @@ TEST_F(AnswerWorkerTest, EndsWithItsWork) {
   EXPECT_THAT(ended_, IsEmpty());
 }
 
-TEST_F(AnswerWorkerTest, NeedsNoThreadUntilItHasWork) {
+TEST_F(AnswerWorkerTest, EndsIfItWasNotStarted) {
   worker_->close();
   EXPECT_EQ(uv_run(&loop_, UV_RUN_DEFAULT), 0);
 }
