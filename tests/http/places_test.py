@@ -89,6 +89,29 @@ class Plain(Places):
             self.assertLess(time.monotonic() - begun, 2)
 
 
+class Busy(Places):
+    def test_who_came_while_all_places_were_busy_is_answered_as_soon_as_one_is_idle(self):
+        """It waited until a connection was closed: a minute, or without an end. Three quarters of the 256 and 16 places wait for
+        jobs here; the others put, all at once, and their puts wait for the disk."""
+        def request(path, body):
+            return (f"POST /api/v1/{path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                    f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
+
+        requests = [request("tubes/none/reservations?wait_seconds=2", "{}")] * 192
+        requests += [request("jobs", '{"tube":"x","body":"y"}')] * 110
+        begun = time.monotonic()
+        held = []
+        for each in requests:
+            raw = socket.create_connection(("127.0.0.1", self.port), 10)
+            self.addCleanup(raw.close)
+            raw.sendall(each)
+            held.append(raw)
+        self.assertEqual(held[0].recv(12), b"HTTP/1.1 200")
+        self.assertGreater(time.monotonic() - begun, 1.5)
+        for _ in range(3):
+            self.assert_lives(10)
+
+
 class Users(Places):
     settings = USERS + """listeners:
   - {{address: "0.0.0.0:{https}", protocol: http, tls: {{certificate: {folder}/cert.pem, key: {folder}/key.pem}}}}

@@ -11,8 +11,8 @@ namespace {
 
 class ApartAnswer final : public Answer {
  public:
-  ApartAnswer(std::unique_ptr<Answer> answer, Workers& workers)
-      : answer_(std::move(answer)), workers_(workers) {}
+  ApartAnswer(std::unique_ptr<Answer> answer, bool is_for_monitor, Workers& workers)
+      : answer_(std::move(answer)), is_for_monitor_(is_for_monitor), workers_(workers) {}
   ~ApartAnswer() override {
     if (!job_) return;
     job_->is_given_up = true;
@@ -45,6 +45,7 @@ class ApartAnswer final : public Answer {
     std::atomic<bool> is_taken = false;
     std::unique_ptr<Answer> answer;
     // The worker's.
+    bool has_begun = false;
     Response response = {};
     std::atomic<bool> is_given_up = false;  // Nobody waits for it.
     // The loop's.
@@ -56,22 +57,30 @@ class ApartAnswer final : public Answer {
     job_ = std::make_shared<Job>();
     job_->answer = std::move(answer_);
     job_->on_done = wake;
-    const auto work = [job = job_] {
-      if (job->is_taken.exchange(true)) return;
-      Step made = Step::Again;
-      while (made == Step::Again && !job->is_given_up) made = job->answer->step();
-      CHECK(made == Step::Whole || job->is_given_up);
-      if (made == Step::Whole) job->response = job->answer->take();
-      job->answer.reset();  // What it has kept may be large.
-    };
-    const auto done = [job = job_] {
+    const auto on_done = [job = job_] {
       job->is_done = true;
       if (job->on_done) job->on_done();
     };
-    workers_.run(work, done);
+    workers_.run({.step = [job = job_] { return do_step(*job); },
+                  .on_done = on_done,
+                  .is_for_monitor = is_for_monitor_});
+  }
+
+  // On the worker's thread. Returns whether it was the last.
+  static bool do_step(Job& job) {
+    if (!std::exchange(job.has_begun, true) && job.is_taken.exchange(true)) return true;
+    if (!job.is_given_up) {
+      const Step made = job.answer->step();
+      if (made == Step::Again) return false;
+      CHECK(made == Step::Whole);
+      job.response = job.answer->take();
+    }
+    job.answer.reset();  // What it has kept may be large.
+    return true;
   }
 
   std::unique_ptr<Answer> answer_;  // Null: the job has it.
+  const bool is_for_monitor_;
   Workers& workers_;
   bool was_begun_ = false;
   std::shared_ptr<Job> job_;
@@ -79,8 +88,9 @@ class ApartAnswer final : public Answer {
 
 }  // namespace
 
-std::unique_ptr<Answer> make_apart_answer(std::unique_ptr<Answer> answer, Workers& workers) {
-  return std::make_unique<ApartAnswer>(std::move(answer), workers);
+std::unique_ptr<Answer> make_apart_answer(std::unique_ptr<Answer> answer, bool is_for_monitor,
+                                          Workers& workers) {
+  return std::make_unique<ApartAnswer>(std::move(answer), is_for_monitor, workers);
 }
 
 }  // namespace perennial::http

@@ -86,6 +86,8 @@ class GzipAnswer final : public Answer {
       response_ = plain_->take();
       if (is_worth_packing(*response_)) packer_.emplace();
       if (packer_ && !packer_->is_there()) packer_.reset();
+      // Its end may need the loop, and whoever packs may be another thread.
+      if (packer_) plain_.reset();
     }
     return packer_ ? pack_part() : Step::Whole;
   }
@@ -93,7 +95,7 @@ class GzipAnswer final : public Answer {
   bool is_apart() const override { return response_ ? packer_.has_value() : plain_->is_apart(); }
   std::string more() override { return plain_->more(); }
   bool is_over() override { return plain_->is_over(); }
-  bool ends_with_client() const override { return plain_->ends_with_client(); }
+  bool ends_with_client() const override { return plain_ != nullptr && plain_->ends_with_client(); }
 
  private:
   Step pack_part() {
@@ -110,7 +112,7 @@ class GzipAnswer final : public Answer {
     return Step::Whole;
   }
 
-  const std::unique_ptr<Answer> plain_;
+  std::unique_ptr<Answer> plain_;     // Null: its response is being packed.
   std::optional<Response> response_;  // It is whole, and is being packed.
   std::optional<Packer> packer_;
   size_t read_ = 0;  // Of the body.

@@ -4,13 +4,20 @@
 
 namespace perennial::http {
 
-// Does what needs nothing of the loop on another thread, one piece of work after the other.
+// Does what needs nothing of the loop on another thread, one step after the other.
 class Workers {
  public:
+  struct Work {
+    // Does some of it, for a millisecond at most, and returns whether all is done. It may use only
+    // what it owns, and throws nothing.
+    std::function<bool()> step = {};
+    std::function<void()> on_done = {};  // Called on the loop.
+    // It takes turns, step by step, with all the other work, which is done in its order.
+    bool is_for_monitor = false;
+  };
+
   virtual ~Workers() = default;
-  // Calls `work` on another thread, and then `done` on the loop. `work` may use only what it owns,
-  // and throws nothing.
-  virtual void run(std::function<void()> work, std::function<void()> done) = 0;
+  virtual void run(Work work) = 0;
 };
 
 }  // namespace perennial::http

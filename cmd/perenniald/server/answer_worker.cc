@@ -35,10 +35,10 @@ void AnswerWorker::start() {
   });
 }
 
-void AnswerWorker::run(std::function<void()> work, std::function<void()> done) {
+void AnswerWorker::run(Work work) {
   CHECK(thread_.joinable());
   const std::lock_guard lock(mutex_);
-  waiting_.push_back({.on_thread = std::move(work), .on_loop = std::move(done)});
+  (work.is_for_monitor ? for_monitors_ : others_).push_back(std::move(work));
   has_work_.notify_one();
 }
 
@@ -47,7 +47,8 @@ void AnswerWorker::close() {
   {
     const std::lock_guard lock(mutex_);
     is_closing_ = true;
-    waiting_.clear();
+    for_monitors_.clear();
+    others_.clear();
     has_work_.notify_one();
   }
   thread_.join();
@@ -60,30 +61,43 @@ std::optional<Nanos> AnswerWorker::cpu_time() const {
   return thread_cpu_time(const_cast<std::thread&>(thread_).native_handle());
 }
 
+// REQUIRES: one of them is not empty.
+AnswerWorker::Queue& AnswerWorker::next_queue() {
+  if (for_monitors_.empty()) return others_;
+  return others_.empty() || !was_for_monitor_ ? for_monitors_ : others_;
+}
+
 void AnswerWorker::do_work() {
+  const auto has_work = [this] { return !for_monitors_.empty() || !others_.empty(); };
   std::unique_lock lock(mutex_);
   for (;;) {
-    has_work_.wait(lock, [this] { return is_closing_ || !waiting_.empty(); });
+    has_work_.wait(lock, [&] { return is_closing_ || has_work(); });
     if (is_closing_) return;
-    Work work = std::move(waiting_.front());
-    waiting_.pop_front();
+    Queue& queue = next_queue();
+    Work work = std::move(queue.front());
+    queue.pop_front();
+    was_for_monitor_ = work.is_for_monitor;
     lock.unlock();
-    work.on_thread();
-    work.on_thread = nullptr;
+    const bool is_done = work.step();
+    if (is_done) work.step = nullptr;
     lock.lock();
     if (is_closing_) return;
+    if (!is_done) {
+      queue.push_front(std::move(work));
+      continue;
+    }
     ended_.push_back(std::move(work));
     uv_async_send(&news_);
   }
 }
 
 void AnswerWorker::on_news() {
-  std::deque<Work> ended;
+  Queue ended;
   {
     const std::lock_guard lock(mutex_);
     ended.swap(ended_);
   }
-  for (const Work& work : ended) work.on_loop();
+  for (const Work& work : ended) work.on_done();
 }
 
 }  // namespace perennial::perenniald

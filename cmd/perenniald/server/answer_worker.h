@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <deque>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -28,19 +27,18 @@ class AnswerWorker final : public http::Workers {
   // Called at most once. Throws std::system_error if there can be no thread.
   void start();
   // REQUIRES: it was started.
-  void run(std::function<void()> work, std::function<void()> done) override;
-  // Waits for the work that is being done, and forgets all other: nobody hears of either. This is
-  // the last call.
+  void run(Work work) override;
+  // Waits for the step that is being done, and forgets all work: nobody hears of it. This is the
+  // last call.
   void close();
 
   // Processor time of the thread. None: it was not started.
   std::optional<Nanos> cpu_time() const;
 
  private:
-  struct Work {
-    std::function<void()> on_thread = {};
-    std::function<void()> on_loop = {};
-  };
+  using Queue = std::deque<Work>;
+
+  Queue& next_queue();
   void do_work();
   void on_news();
 
@@ -48,8 +46,10 @@ class AnswerWorker final : public http::Workers {
   uv_async_t news_{};                 // Open while the thread is there.
   std::mutex mutex_;                  // Guards what follows.
   std::condition_variable has_work_;  // Or the end.
-  std::deque<Work> waiting_;
-  std::deque<Work> ended_;
+  Queue for_monitors_;
+  Queue others_;
+  bool was_for_monitor_ = false;  // The last step.
+  Queue ended_;
   bool is_closing_ = false;
   std::thread thread_;  // Last, so that it ends before what it uses.
 };

@@ -205,12 +205,19 @@ Nanos Server::commit_age() {
   return log_ == nullptr || log_->idle() ? 0 : clock_.now() - appended_at_;
 }
 
+// Returns what HttpPort::serve() does.
+bool Server::serve_http() {
+  const bool rests = http_.serve();
+  acceptor_.on_slot_free();  // A client whose request is answered may give way from now on.
+  return rests;
+}
+
 void Server::before_poll() {
   if (tls_.take_news()) connections_.close_revoked();
   connections_.continue_handshakes();
   if (!turn_) {  // The engine belongs to the thread of Startup until then.
     node_.serve();
-    return end_turn(!http_.serve() || connections_.has_waiting_handshakes());
+    return end_turn(!serve_http() || connections_.has_waiting_handshakes());
   }
   if (phase_ == Phase::CatchingUp && core_.is_caught_up(clock_.now())) begin_serving();
   const Turn::TurnResult result = turn_->before_poll();
@@ -219,7 +226,7 @@ void Server::before_poll() {
   if (phase_ == Phase::Stopping && result.all && all_answered()) return end();
   // What is read over HTTP is as old as the engine's last input.
   if (http_.has_runnable()) core_.on_timer(clock_.now());
-  const bool http_rests = http_.serve();
+  const bool http_rests = serve_http();
   // A request may have left work for the next turn: commands, connections that were closed or have
   // lost their users, and revocation lists that it has had read again.
   const bool has_work = http_.take_has_spoken() || core_.has_runnable() || core_.has_changed() ||

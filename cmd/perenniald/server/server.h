@@ -108,6 +108,7 @@ class Server final : private ServerLoop::Owner,
 
   // -- ServerLoop::Owner
   void before_poll() override;
+  bool serve_http();
   void on_log_news() override;
   void on_loaded() override;
   void on_phase_time() override;

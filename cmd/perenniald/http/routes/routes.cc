@@ -194,8 +194,9 @@ Http::Handled Routes::handle(const Request& request, const access::ClientRights&
   if (request.method == "GET" && accepts_gzip(request)) {
     handled.answer = make_gzip_answer(std::move(handled.answer));
   }
-  if (Workers* const workers = sources_.workers(); workers != nullptr && request.method == "GET") {
-    handled.answer = make_apart_answer(std::move(handled.answer), *workers);
+  const bool is_read = request.method == "GET" || request.method == "HEAD";
+  if (Workers* const workers = sources_.workers(); workers != nullptr && is_read) {
+    handled.answer = make_apart_answer(std::move(handled.answer), handled.is_for_monitor, *workers);
   }
   handled.is_tls = rights.is_tls;
   return handled;

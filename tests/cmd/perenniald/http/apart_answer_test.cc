@@ -59,8 +59,8 @@ class ApartAnswerTest : public testing::Test {
     make(std::move(told));
     return made;
   }
-  void make(std::unique_ptr<Answer> answer) {
-    answer_ = make_apart_answer(std::move(answer), workers_);
+  void make(std::unique_ptr<Answer> answer, bool is_for_monitor = false) {
+    answer_ = make_apart_answer(std::move(answer), is_for_monitor, workers_);
     answer_->wake = [this] { ++wakes_; };
   }
 
@@ -140,10 +140,35 @@ TEST_F(ApartAnswerTest, IsNotGoneOnWithIfItIsGivenUpMeanwhile) {
     answer_.reset();
     EXPECT_THAT(calls_, ElementsAre("step", "step"));  // The worker has it.
   };
-  workers_.work();
+  EXPECT_FALSE(workers_.step());
+  EXPECT_TRUE(workers_.step());
   EXPECT_THAT(calls_, ElementsAre("step", "step", "end"));
   workers_.end();
   EXPECT_EQ(wakes_, 0);
+}
+
+TEST_F(ApartAnswerTest, IsNotGoneOnWithIfItIsGivenUpBetweenTwoSteps) {
+  make({Step::Again, Step::Again, Step::Whole}, 1);
+  answer_->step();
+  EXPECT_EQ(answer_->step(), Step::Elsewhere);
+  EXPECT_FALSE(workers_.step());
+  answer_.reset();
+  EXPECT_THAT(calls_, ElementsAre("step", "step"));
+  EXPECT_TRUE(workers_.step());
+  EXPECT_THAT(calls_, ElementsAre("step", "step", "end"));
+  workers_.end();
+  EXPECT_EQ(wakes_, 0);
+}
+
+TEST_F(ApartAnswerTest, TellsWorkersForWhomItIs) {
+  for (const bool is_for_monitor : {false, true}) {
+    make(std::make_unique<Told>(std::vector{Step::Again, Step::Whole}, 0, calls_), is_for_monitor);
+    answer_->step();
+    answer_->step();
+    EXPECT_EQ(workers_.is_for_monitor(), is_for_monitor);
+    workers_.work();
+    workers_.end();
+  }
 }
 
 TEST_F(ApartAnswerTest, IsGivenUpBetweenTheWorkAndTheNewsOfIt) {

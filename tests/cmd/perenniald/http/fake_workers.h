@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <utility>
 
 #include "cmd/perenniald/http/workers.h"
@@ -12,19 +11,21 @@ namespace perennial::http {
 // Does what it is given when a test says so, and on the same thread.
 class FakeWorkers final : public Workers {
  public:
-  void run(std::function<void()> work, std::function<void()> done) override {
-    given_.emplace_back(std::move(work), std::move(done));
+  void run(Work work) override { given_.push_back(std::move(work)); }
+  bool step() { return given_.front().step(); }
+  void work() {
+    while (!step()) continue;
   }
-  void work() { given_.front().first(); }
   void end() {
-    const auto done = std::move(given_.front().second);
+    const Work ended = std::move(given_.front());
     given_.pop_front();
-    done();
+    ended.on_done();
   }
   size_t given() const { return given_.size(); }
+  bool is_for_monitor() const { return given_.front().is_for_monitor; }
 
  private:
-  std::deque<std::pair<std::function<void()>, std::function<void()>>> given_;
+  std::deque<Work> given_;
 };
 
 }  // namespace perennial::http

@@ -115,6 +115,29 @@ TEST(GzipAnswer, WaitsAndIsWoken) {
   EXPECT_TRUE(is_packed(answer->take()));
 }
 
+// Its end, which may need the loop, is not left to whoever packs.
+TEST(GzipAnswer, EndsWhatItPacksBeforeItPacks) {
+  class Ending final : public Answer {
+   public:
+    explicit Ending(bool& has_ended) : has_ended_(has_ended) {}
+    ~Ending() override { has_ended_ = true; }
+    Step step() override { return Step::Whole; }
+    Response take() override { return json_of(std::string(200'000, 'x')); }
+    bool ends_with_client() const override { return true; }
+
+   private:
+    bool& has_ended_;
+  };
+  bool has_ended = false;
+  const auto answer = make_gzip_answer(std::make_unique<Ending>(has_ended));
+  EXPECT_FALSE(answer->is_apart());
+  EXPECT_TRUE(answer->ends_with_client());
+  EXPECT_EQ(answer->step(), Answer::Step::Again);
+  EXPECT_TRUE(has_ended);
+  EXPECT_TRUE(answer->is_apart());
+  EXPECT_FALSE(answer->ends_with_client());
+}
+
 TEST(GzipAnswer, IsForThoseWhoTakeIt) {
   const auto accepts = [](const std::string& list) {
     Request request;

@@ -440,7 +440,8 @@ TEST_F(MeasuredTubesTest, AreApartFromTheEngineOnceTheyAreTaken) {
     EXPECT_GE(left, 2);
     counts_[{"/livez", 200u}] = 7;
     apply(1, Command{FlushTube{"mail-9"}});
-    put_into({"mail-1100"});
+    apply(1, Command{Use{"mail-1100"}});
+    put(1, 1);
   }
 }
 
