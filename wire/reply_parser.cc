@@ -60,10 +60,11 @@ bool parse_number(std::string_view args, ClientReply& reply) {
   return is_good && (args.empty() || reply.word == Word::Inserted);
 }
 
+// There is at least one.
 bool parse_numbers(std::string_view args, ClientReply& reply) {
-  while (!args.empty()) {
+  do {
     if (!parse(next_word(args), reply.numbers.emplace_back())) return false;
-  }
+  } while (!args.empty());
   reply.number = reply.numbers.front();
   return true;
 }
