@@ -55,7 +55,8 @@ class JobPool {
   static_assert(Chunk::slot_count <= size_t{1} << slot_bits);
   // Chunks are aligned to their size, so the chunk of a job is found from its address.
   static Chunk* chunk_of(const Job& job) {
-    return reinterpret_cast<Chunk*>(reinterpret_cast<uintptr_t>(&job) & ~(chunk_bytes - 1));
+    auto* const at = reinterpret_cast<char*>(const_cast<Job*>(&job));
+    return reinterpret_cast<Chunk*>(at - (reinterpret_cast<uintptr_t>(at) & (chunk_bytes - 1)));
   }
 
   void link(Chunk* chunk);

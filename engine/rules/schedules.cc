@@ -72,12 +72,12 @@ Firing fire(State& state, const ScheduleEntry& entry, Nanos planned, SchedulePro
   const Schedule& schedule = entry.schedule();
   Job* const last = state.jobs.find(entry.progress().last_job);
   if (last != nullptr && schedule.overlap == ScheduleOverlap::Skip) {
-    return skip(state, entry, std::move(after), made_up, {last->id, last->state});
+    return skip(state, entry, after, made_up, {last->id, last->state});
   }
   Job* const replaced = replaced_by(entry, last);
   const PutAdmission admission = admit_put(state, schedule.tube, nullptr, schedule.put, replaced);
   if (const auto* const duplicate = std::get_if<Duplicate>(&admission)) {
-    return skip(state, entry, std::move(after), made_up, *duplicate);
+    return skip(state, entry, after, made_up, *duplicate);
   }
   if (const auto* const refusal = std::get_if<PutRefusal>(&admission)) {
     ++state.counters.schedules.refusals;

@@ -14,7 +14,7 @@ namespace perennial::engine {
 
 // Planned times do not come again when the wall clock is set back; but if it was ahead by more than
 // this, it was wrong.
-inline constexpr Nanos schedule_ahead_max = 24 * 3600 * nanos_per_second;
+inline constexpr Nanos schedule_ahead_max = Nanos{24} * 3600 * nanos_per_second;
 
 // The first planned time after this one, or the state that the schedule has without one.
 struct Planned {

@@ -98,7 +98,8 @@ class IdPage {
   }
   static size_t bytes_of(uint8_t size) {
     const size_t header_bytes = size == whole ? whole_header_bytes : packed_header_bytes(size);
-    return header_bytes + static_cast<size_t>(capacities[size]) * sizeof(T);
+    constexpr size_t value_bytes = sizeof(T);  // NOLINT: T may be a pointer.
+    return header_bytes + capacities[size] * value_bytes;
   }
 
   // Moves the values to a page of the next larger or the next smaller size.

@@ -37,7 +37,7 @@ struct SrvRecord {
   uint16_t port = 0;
   std::string host;  // Without the trailing dot.
 
-  auto operator<=>(const SrvRecord&) const = default;
+  auto operator<=>(const SrvRecord&) const = default;  // NOLINT: as in etcd.h.
 };
 // The SRV records of a DNS answer, sorted. Records of other types are left out, and so is the one
 // that says that there is no such service (target "."). Corruption: the answer is malformed.

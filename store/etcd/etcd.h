@@ -133,7 +133,7 @@ struct Alarm {
   uint64_t member = 0;  // MemberStatus::id. The client may not have this member as an endpoint.
   Kind kind = Kind::NoSpace;
 
-  auto operator<=>(const Alarm&) const = default;
+  auto operator<=>(const Alarm&) const = default;  // NOLINT: clang-tidy sees a 0 in it.
 };
 // The name that etcd and etcdctl print.
 std::string_view name_of(Alarm::Kind kind);

@@ -129,7 +129,7 @@ Status read_items(std::string_view text, Read read) {
 class CronParser {
  public:
   Status read(std::string_view text);
-  Cron take() { return std::move(cron_); }
+  Cron take() const { return cron_; }
 
  private:
   template <size_t size>

@@ -153,6 +153,7 @@ Status ClientStream::shake_hands(const Address& address, const TlsClient& tls,
   CHECK(tls_->ssl != nullptr);
   BIO* const bio = BIO_new(socket_method());
   CHECK(bio != nullptr);
+  // The number itself, in the place of a pointer. NOLINTNEXTLINE
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(fd())));
   SSL_set_bio(tls_->ssl, bio, bio);
   if (address.kind == Address::Kind::Internet) {

@@ -272,6 +272,7 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
 
 int run_program(const Subcommand& command, std::vector<std::string>& arguments) {
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   return report(command, run_program_beside(command.program, pointers.data() + 1));

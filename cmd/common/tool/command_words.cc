@@ -83,6 +83,7 @@ std::string why_no_command(const std::vector<Subcommand>& commands,
   const std::string& word = arguments[0];
   if (word.starts_with('-')) return {};
   std::vector<std::string> known;
+  known.reserve(groups.size());
   for (const Group& group : groups) known.push_back(group.name);
   const bool is_group = holds(known, word);
   for (const Subcommand& command : commands) {
@@ -104,6 +105,7 @@ std::string why_no_command(const std::vector<Subcommand>& commands,
   const std::string& second = arguments[1];
   if (second.starts_with('-') || holds(seconds, second)) return {};
   std::vector<std::string> names;
+  names.reserve(seconds.size());
   for (const std::string& known_second : seconds) names.push_back(word + " " + known_second);
   const std::string name = word + " " + second;
   return fmt::format("there is no command '{}'{}", name, suggestion(name, names));

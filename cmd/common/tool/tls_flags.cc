@@ -6,7 +6,7 @@
 namespace perennial::tool {
 namespace {
 
-constexpr uint64_t timeout_ms_max = 7 * 24 * 3'600'000;
+constexpr uint64_t timeout_ms_max = uint64_t{7} * 24 * 3'600'000;
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace perennial::tool {
 
 // For how long, in seconds.
 inline constexpr uint64_t for_s_min = 5;
-inline constexpr uint64_t for_s_max = 30 * 24 * 3600;
+inline constexpr uint64_t for_s_max = uint64_t{30} * 24 * 3600;
 
 // Puts a key that ends by itself, in the place of an earlier one. Returns for how many seconds it
 // is there, which may be more than was asked for. NotFound: a condition does not hold.

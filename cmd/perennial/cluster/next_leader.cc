@@ -21,7 +21,7 @@ double seconds_since(std::chrono::steady_clock::time_point begun) {
 
 Result<std::optional<LeaderRecord>> NextLeader::wait(std::chrono::seconds limit) {
   while (Clock::now() - begun_ < limit) {
-    const Result<std::optional<LeaderRecord>> leader = read();
+    Result<std::optional<LeaderRecord>> leader = read();
     if (!leader.ok()) return leader;
     if (*leader && (*leader)->epoch != epoch_) {
       if (says_) print(**leader);

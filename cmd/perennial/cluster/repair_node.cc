@@ -213,7 +213,7 @@ Subcommand cluster_repair_command() {
             .value = "DURATION",
             .help = "Wait until the node is a standby again, and show how far it is; 0: do not",
             .target = &options->wait,
-            .highest = 7 * 24 * 3600},
+            .highest = uint64_t{7} * 24 * 3600},
            {"--json", "", "Report as JSON", &options->json}}),
       .run = [options] { return cluster_repair(*options); },
   };

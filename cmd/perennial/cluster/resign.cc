@@ -108,7 +108,7 @@ Status cluster_resign(const ResignOptions& options) {
   if (is_leader(*cluster, *node) && cluster->state.maintenance.is_paused()) {
     return takeovers_are_paused(cluster->state);
   }
-  const Status fit = check_state(*cluster, *node);
+  Status fit = check_state(*cluster, *node);
   if (!fit.ok() && !options.force) return fit;
   const Result<uint64_t> left = put_for(*cluster->etcd, cluster->keys.resignation(*node), *node,
                                         static_cast<uint64_t>(options.time->count()));

@@ -57,6 +57,7 @@ BatchIndex index_to_ask(const ClusterState& before, const ClusterState& now) {
 std::vector<Result<NodeDigests>> ask_all(const perenniald::ClusterConfig& cluster,
                                          const std::vector<NodeRecord>& nodes, BatchIndex index) {
   std::vector<std::future<Result<NodeDigests>>> asked;
+  asked.reserve(nodes.size());
   for (const NodeRecord& node : nodes) {
     asked.push_back(std::async(std::launch::async, [&cluster, &node, index] {
       Result<std::string> answer = ask_node(
@@ -66,6 +67,7 @@ std::vector<Result<NodeDigests>> ask_all(const perenniald::ClusterConfig& cluste
     }));
   }
   std::vector<Result<NodeDigests>> out;
+  out.reserve(asked.size());
   for (auto& answer : asked) out.push_back(answer.get());
   return out;
 }

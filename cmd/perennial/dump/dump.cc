@@ -211,7 +211,8 @@ Result<Source> open_source(const std::string& path, const DumpOptions& options, 
 
 // Reads all that can be read of a directory that is refused. Damage of the log is another matter
 // than that of a table: what is behind it may have been deleted. So it must be asked for.
-Result<Source> open_damaged(const std::string& path, const DumpOptions& options, Status refused) {
+Result<Source> open_damaged(const std::string& path, const DumpOptions& options,
+                            const Status& refused) {
   const Result<std::string> checkpoint = checkpoint_for_salvage(path, options.checkpoint);
   if (!checkpoint.ok()) return checkpoint.status();
   Result<Source> source = open_source(path, options, true, *checkpoint);

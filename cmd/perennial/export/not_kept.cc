@@ -1,6 +1,7 @@
 #include "cmd/perennial/export/not_kept.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,10 +52,10 @@ std::string NotKept::sentence(const std::string& other, bool drops_options) cons
   if (parked > 0) counts.push_back(fmt::format("{} jobs are parked", with_commas(parked)));
   if (!tubes.empty()) {
     constexpr size_t names_max = 5;
-    const size_t shown = std::min(tubes.size(), names_max);
+    const std::span shown = std::span(tubes).first(std::min(tubes.size(), names_max));
     counts.push_back(fmt::format("{} tubes lose their settings ({}{})", with_commas(tubes.size()),
-                                 fmt::join(tubes.begin(), tubes.begin() + shown, ", "),
-                                 shown < tubes.size() ? ", ..." : ""));
+                                 fmt::join(shown, ", "),
+                                 shown.size() < tubes.size() ? ", ..." : ""));
   }
   if (!counts.empty()) out += fmt::format("; {}", fmt::join(counts, ", "));
   return out;

@@ -65,6 +65,7 @@ Status keep_matching(ServerConnection& server, const JobMatch& match,
   const NumberRange& timeouts = match.of(JobNumber::Timeouts);
   if (timeouts == NumberRange()) return {};
   std::vector<JobId> ids;
+  ids.reserve(jobs.size());
   for (const StatsReply& job : jobs) ids.push_back(job.count("id"));
   std::vector<bool> fits;
   Status asked = ask_each(server, ids, [&](const std::optional<StatsReply>& stats) {

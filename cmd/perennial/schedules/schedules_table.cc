@@ -21,7 +21,7 @@ std::string text_or_dash(const StatsReply& schedule, std::string_view key) {
 }
 
 std::string state_cell(const StatsReply& schedule) {
-  const std::string state = text_or_dash(schedule, "state");
+  std::string state = text_or_dash(schedule, "state");
   if (schedule.text("refused") != "true") return state;
   // An earlier version of the server does not say it.
   const std::string_view why = schedule.text("refused-because").value_or("");

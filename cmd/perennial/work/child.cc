@@ -53,6 +53,7 @@ Result<ErrorPipe> make_error_pipe() {
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -154,8 +155,8 @@ Result<Child> Child::start(const ChildSetup& setup) {
   common::Socket pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (pidfd.fd() < 0) {
     const Status failed = common::system_error("watch the command");
-    // Kills the command, which nobody could wait for.
-    Child(pid, common::Socket(), common::Socket());
+    // Its end kills the command, which nobody could wait for.
+    const Child lost(pid, common::Socket(), common::Socket());
     return failed;
   }
   return Child(pid, std::move(pidfd), std::move(errors->read));

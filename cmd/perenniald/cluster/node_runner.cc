@@ -189,7 +189,7 @@ Status NodeRunner::follow(store::Store& store) {
   start(store);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return outcome_ || cancelled_; });
-  const Status outcome =
+  Status outcome =
       outcome_ ? *outcome_ : Status(StatusCode::InvalidArgument, "asked to stop");
   lock.unlock();
   if (outcome.ok()) {

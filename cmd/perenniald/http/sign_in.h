@@ -62,7 +62,7 @@ bool is_cross_site(const Request& request, const Caller& caller);
 
 class SignIns {
  public:
-  static constexpr Nanos life = 12 * 3600 * nanos_per_second;
+  static constexpr Nanos life = Nanos{12} * 3600 * nanos_per_second;
   static constexpr Nanos idle = 3600 * nanos_per_second;
   static constexpr size_t sessions_max = 1'000;
 

@@ -41,6 +41,7 @@ ExtensionSet needed_for(const std::vector<WantedSchedule>& wanted) {
 
 std::vector<std::string> names_of(const std::vector<WantedSchedule>& wanted) {
   std::vector<std::string> names;
+  names.reserve(wanted.size());
   for (const WantedSchedule& one : wanted) names.push_back(one.command.name);
   return names;
 }

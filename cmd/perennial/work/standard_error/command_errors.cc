@@ -12,7 +12,7 @@ namespace {
 
 // As many bytes as a pipe holds. So a read takes all that is there, and ends where a write of a
 // command has ended: a line that was written in one call is passed on in one.
-constexpr size_t read_bytes = 64 * 1024;
+constexpr size_t read_bytes = size_t{64} * 1024;
 
 }  // namespace
 
