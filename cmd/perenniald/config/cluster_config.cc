@@ -238,7 +238,7 @@ Problems check_cluster(const ClusterConfig& config) {
 }
 
 std::string check_node_address(std::string_view text) {
-  const std::string refusal = fmt::format(
+  std::string refusal = fmt::format(
       "'{}' is not HOST:PORT, as in 10.0.0.1:11300, [fd00::1]:11300 or a.example.org:11300", text);
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return refusal;

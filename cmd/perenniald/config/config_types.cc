@@ -113,6 +113,7 @@ Status add_extension(ExtensionSet& member, const ConfigField&, std::string_view 
   const std::optional<Extension> extension = extension_named(text);
   if (!extension) {
     std::vector<std::string_view> names;
+    names.reserve(std::size(extension_rows));
     for (const ExtensionRow& row : extension_rows) names.push_back(row.name);
     return bad_value(
         fmt::format("'{}' is not all, none, or a list of: {}", text, fmt::join(names, ", ")));

@@ -71,6 +71,7 @@ Status add_tube_defaults(std::vector<TubeDefaults>& tubes, const MapEntry& entry
 
 std::vector<MapEntry> tube_entries(const std::vector<TubeDefaults>& tubes) {
   std::vector<MapEntry> entries;
+  entries.reserve(tubes.size());
   for (const TubeDefaults& tube : tubes) {
     entries.push_back({.name = tube.pattern, .options = options_of(tube.settings)});
   }

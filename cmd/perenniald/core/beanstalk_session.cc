@@ -64,8 +64,9 @@ size_t Core::BeanstalkSession::run(std::span<const char> bytes, Nanos now) {
     taken += step.consumed;
     core_.run_budget_.spend_on_command(step.consumed);
     if (step.foreign_protocol) refuse(*step.foreign_protocol);
-    if (step.command) core_.handle(*this, std::move(step), now);
-    if (is_secret && step.command) parser.wipe_line();
+    const bool is_command = step.command.has_value();
+    if (is_command) core_.handle(*this, std::move(step), now);
+    if (is_secret && is_command) parser.wipe_line();
   }
   return taken;
 }

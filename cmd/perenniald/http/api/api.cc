@@ -275,7 +275,7 @@ void Api::audit_other(std::string_view action, const Request& request, const Cal
       .from = caller.rights.address,
       .subject = request.path,
       .is_internal = true};
-  missing ? sources_.refused(std::move(event), missing) : sources_.audit(event);
+  missing ? sources_.refused(event, missing) : sources_.audit(event);
 }
 
 Http::Handled Api::handle(const Request& request, const Caller& caller) {

@@ -82,7 +82,7 @@ void keep_from_repeating(const Request& request, Put& put, std::optional<size_t>
 // The queue refuses it, and its audit has it; this is for what the answer says.
 std::string forbidden_tube(const Caller& caller, const Put& put) {
   const std::string& named = put.options->tube;
-  const std::string tube = named.empty() ? "default" : named;
+  std::string tube = named.empty() ? "default" : named;
   if (!caller.may_on(tube, access::Verb::Produce)) return tube;
   const std::string& dead = put.options->dead;
   const bool is_good = dead.empty() || caller.may_on(dead, access::Verb::Produce) ||

@@ -68,7 +68,7 @@ void NoteCache::keep(JobId job, NoteLines note) {
   order_.pop_front();
 }
 
-void NoteReader::begin(const std::vector<JobStats>& jobs, std::function<void()> wake) {
+void NoteReader::begin(const std::vector<JobStats>& jobs, const std::function<void()>& wake) {
   CHECK(is_done());
   CHECK(jobs.size() <= jobs_max);
   read_.clear();

@@ -66,7 +66,7 @@ class NoteReader {
 
   // Begins to read. REQUIRES: is_done(). At most jobs_max jobs. `wake` is called when step() can
   // go on.
-  void begin(const std::vector<JobStats>& jobs, std::function<void()> wake);
+  void begin(const std::vector<JobStats>& jobs, const std::function<void()>& wake);
   // Returns whether all are read.
   bool step();
   bool is_done() const { return asked_.empty(); }

@@ -62,7 +62,7 @@ class Searches::Search final : public Answer {
     if (ids.empty()) return Step::Again;
     is_reading_ = true;
     sources_.find_in_bodies(std::move(ids), is_wanted_,
-                            [alive = std::weak_ptr(alive_), this](std::vector<JobId> found) {
+                            [alive = std::weak_ptr(alive_), this](const std::vector<JobId>& found) {
                               if (alive.expired()) return;
                               is_reading_ = false;
                               add(found);
