@@ -189,8 +189,7 @@ Status NodeRunner::follow(store::Store& store) {
   start(store);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return outcome_ || cancelled_; });
-  Status outcome =
-      outcome_ ? *outcome_ : Status(StatusCode::InvalidArgument, "asked to stop");
+  Status outcome = outcome_ ? *outcome_ : Status(StatusCode::InvalidArgument, "asked to stop");
   lock.unlock();
   if (outcome.ok()) {
     log(Level::Info, "cluster.leader", {{"node", config_.node}, {"epoch", text(epoch_)}});
