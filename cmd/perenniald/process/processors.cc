@@ -7,6 +7,8 @@
 
 #include <sched.h>
 
+#include "cmd/common/list.h"
+
 namespace perennial::perenniald {
 namespace {
 
@@ -27,11 +29,8 @@ std::optional<unsigned> quota_in(const std::string& path) {
 // The one line of cgroup v2 is "0::PATH". Empty: there is none.
 std::string_view group_of(std::string_view groups) {
   constexpr std::string_view head = "0::";
-  while (!groups.empty()) {
-    const size_t end = std::min(groups.find('\n'), groups.size());
-    const std::string_view line = groups.substr(0, end);
+  for (const std::string_view line : common::list_items(groups, '\n')) {
     if (line.starts_with(head)) return line.substr(head.size());
-    groups.remove_prefix(std::min(end + 1, groups.size()));
   }
   return {};
 }

@@ -14,8 +14,9 @@ namespace {
 
 // setpriority(2): on Linux this is one thread. Where it is forbidden, the thread is one like all.
 void yield_to_others() {
-  constexpr int nice = 10;
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), nice);
+  constexpr int nicer_by = 10;
+  const auto self = static_cast<id_t>(::gettid());
+  ::setpriority(PRIO_PROCESS, self, ::getpriority(PRIO_PROCESS, self) + nicer_by);
 }
 
 }  // namespace

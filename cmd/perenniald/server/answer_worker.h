@@ -14,7 +14,7 @@
 namespace perennial::perenniald {
 
 // The thread that makes long texts of HTTP. It yields to all other threads where processors are
-// short (nice 10): texts can wait, and clients of the queue should not.
+// short (its nice value is 10 higher): texts can wait, and clients of the queue should not.
 class AnswerWorker final : public http::Workers {
  public:
   // `loop` outlives this.
