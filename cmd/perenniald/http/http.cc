@@ -13,6 +13,12 @@
 #include "engine/types/check.h"
 
 namespace perennial::http {
+namespace {
+
+// A longer text takes longer to free than to hand over.
+constexpr size_t freed_at_once_max = 1 << 20;
+
+}  // namespace
 
 // One connection. Requests are answered one after the other, in their order.
 class Http::Session final : public core::Session {
@@ -46,7 +52,7 @@ class Http::Session final : public core::Session {
     was_written_ = true;
     if (sent_ == out_.size()) {
       sent_ = 0;
-      if (out_.capacity() > bytes_kept_max) out_ = {};
+      if (out_.capacity() > bytes_kept_max) http_.free_text(out_);
       out_.clear();
       out_.swap(body_);
       if (out_.empty()) on_lost_ = {};
@@ -218,8 +224,8 @@ class Http::Session final : public core::Session {
   }
   // Its memory, too: a connection may be idle for long behind a large answer.
   void drop_output() {
-    std::string().swap(out_);
-    std::string().swap(body_);
+    http_.free_text(out_);
+    http_.free_text(body_);
     sent_ = 0;
     http_.on_output(*this);
     if (on_lost_) std::exchange(on_lost_, {})();
@@ -326,6 +332,14 @@ bool Http::begin_long_answer(const Session& session) {
 void Http::end_long_answer(const Session& session) {
   const std::optional<ConnId> next = long_answers_of(session).end(session.id_);
   if (next) sessions_.at(*next)->make_runnable();
+}
+
+// Leaves it without memory.
+void Http::free_text(std::string& text) {
+  std::string freed;
+  freed.swap(text);
+  const bool is_long = freed.capacity() > freed_at_once_max;
+  if (is_long && limits_.free_elsewhere) limits_.free_elsewhere(std::move(freed));
 }
 
 // The output of a session has become more, or is gone.

@@ -42,6 +42,8 @@ struct Limits {
   size_t monitor_answers_max = 2;
   // A header must be whole so soon after its first byte, and a body after its header.
   Nanos request_time = 10 * nanos_per_second;
+  // Frees a long text, which takes a millisecond for ten megabytes. Null: that is done at once.
+  std::function<void(std::string)> free_elsewhere = {};
   // How long a connection may be open without a request.
   Nanos idle_time = 60 * nanos_per_second;
   // Requests behind one that is being answered: a connection with so many bytes is not read.
@@ -115,6 +117,7 @@ class Http {
   bool begin_long_answer(const Session& session);
   void end_long_answer(const Session& session);
   void on_output(Session& session);
+  void free_text(std::string& text);
   void keep_output_bounded(const Session& newest);
 
   const Limits limits_;

@@ -24,7 +24,8 @@ Response response_of(MetricsWriter& out, bool open_metrics) {
 }
 
 // Steps: all tubes are looked at, then the families of the server are written, then the histograms
-// of tubes, and then their other families, which are the most by far and need no engine.
+// of tubes. What is left needs no engine: tubes are listed, and their other families, which are the
+// most by far, are written.
 class Metrics final : public Answer {
  public:
   Metrics(MetricSources& sources, const MetricsRequest& request)
@@ -54,6 +55,10 @@ class Metrics final : public Answer {
       has_times_ = times_.step(times_out_, sources_.engine().measured_tubes());
       return Step::Again;
     }
+    if (!is_listed_) {
+      is_listed_ = tubes_.list();
+      return Step::Again;
+    }
     if (!families_.step(out_, tubes_.tubes())) return Step::Again;
     out_.append(times_out_);
     return Step::Whole;
@@ -70,6 +75,7 @@ class Metrics final : public Answer {
   bool has_tubes_ = false;
   bool has_server_ = false;
   bool has_times_ = false;
+  bool is_listed_ = false;
   TubeFamilies families_;
   TubeTimesFamilies times_;
 };
@@ -111,14 +117,19 @@ class OldMetrics final : public Answer {
       has_tubes_ = tubes_.step(sources_.engine());
       return Step::Again;
     }
-    if (next_tube_ == Rows()) {
+    if (!has_server_) {
+      has_server_ = true;
       const EngineStats stats = sources_.engine().statistics();
       for (const auto& [key, value] :
            numbers_of(wire::server_yaml(stats, sources_.process(), sources_.store()))) {
         add_old_head(server_, key, "stats");
         server_ += fmt::format("{} {}\n", key, value);
       }
-      next_tube_ = tubes_.tubes().begin();
+      return Step::Again;
+    }
+    if (next_tube_ == Rows()) {
+      if (tubes_.list()) next_tube_ = tubes_.tubes().begin();
+      return Step::Again;
     }
     for (size_t count = 0;
          count < TubeCollector::tubes_per_step && *next_tube_ != tubes_.tubes().end(); ++count) {
@@ -130,7 +141,7 @@ class OldMetrics final : public Answer {
     }
     return *next_tube_ == tubes_.tubes().end() ? Step::Whole : Step::Again;
   }
-  bool is_apart() const override { return next_tube_.has_value(); }
+  bool is_apart() const override { return has_server_; }
   Response take() override {
     Response out = {.content_type = "text/plain; version=0.0.4; charset=utf-8",
                     .body = std::move(server_)};
@@ -148,8 +159,9 @@ class OldMetrics final : public Answer {
   const TubeChoice choice_;
   TubeCollector tubes_;
   bool has_tubes_ = false;
-  Rows next_tube_;  // Without a value: the server's own keys come first.
-  std::string server_;
+  bool has_server_ = false;
+  Rows next_tube_;      // Without a value: tubes are not listed yet.
+  std::string server_;  // The server's own keys come first.
   std::map<std::string, std::string> families_;
 };
 

@@ -105,9 +105,12 @@ MeasuredAs measured_as(std::vector<std::string> patterns, Groups groups) {
 }
 
 bool TubeCollector::step(engine::EngineView engine) {
-  if (next_ >= engine.tube_numbers()) return join();
   for (size_t looked_at = 0; looked_at < tubes_per_step; ++looked_at, ++next_) {
-    if (next_ >= engine.tube_numbers()) break;
+    if (next_ >= engine.tube_numbers()) {
+      const uint64_t taken = first_.size() + later_.size();
+      if (taken > choice_.tubes_max) unlisted_ += taken - choice_.tubes_max;
+      return true;
+    }
     std::optional<TubeStats> tube = engine.tube_statistics(next_);
     if (tube && access::fits_pattern(choice_.match, tube->name)) add(std::move(*tube));
   }
@@ -120,23 +123,13 @@ void TubeCollector::add(TubeStats&& tube) {
   if (const std::string* const group = group_of(choice_.groups, tube.name)) {
     return add_to_sum(*group, tube);
   }
-  if (fits_any(choice_.first, tube.name)) {
-    const bool is_listed = listed_.contains(tube.name) || listed_.size() < choice_.tubes_max;
-    if (is_listed) {
-      std::string name = tube.name;
-      listed_.insert_or_assign(std::move(name), std::move(tube));
-      return;
-    }
-  } else if (const auto place = later_places_.find(tube.name); place != later_places_.end()) {
-    later_[place->second] = std::move(tube);
-    return;
-  } else if (later_.size() < choice_.tubes_max) {
-    later_places_.emplace(tube.name, later_.size());
-    later_.push_back(std::move(tube));
-    return;
+  std::deque<TubeStats>& those = fits_any(choice_.first, tube.name) ? first_ : later_;
+  if (those.size() < choice_.tubes_max) {
+    those.push_back(std::move(tube));
+  } else {
+    ++unlisted_;
+    add_to_sum(other_tubes, tube);
   }
-  ++unlisted_;
-  add_to_sum(other_tubes, tube);
 }
 
 void TubeCollector::add_to_sum(const std::string& name, const TubeStats& tube) {
@@ -163,21 +156,24 @@ void TubeCollector::add_to_sum(const std::string& name, const TubeStats& tube) {
 
 // The tubes with the lowest numbers take what those that come first have left. Numbers are nearly
 // the order of creation.
-bool TubeCollector::join() {
-  for (size_t joined = 0; joined < tubes_per_step && joined_ < later_.size(); ++joined) {
-    TubeStats& tube = later_[joined_++];
-    later_places_.erase(tube.name);
-    if (listed_.size() < choice_.tubes_max) {
-      std::string name = tube.name;
-      listed_.emplace(std::move(name), std::move(tube));
-    } else {
-      ++unlisted_;
-      add_to_sum(other_tubes, tube);
+bool TubeCollector::list() {
+  for (size_t listed = 0; listed < tubes_per_step; ++listed) {
+    std::deque<TubeStats>& those = first_.empty() ? later_ : first_;
+    if (those.empty()) {
+      listed_.merge(sums_);
+      return true;
     }
+    list_one(std::move(those.front()));
+    those.pop_front();
   }
-  if (joined_ < later_.size()) return false;
-  listed_.merge(sums_);
-  return true;
+  return false;
+}
+
+void TubeCollector::list_one(TubeStats&& tube) {
+  const bool has_place = listed_.size() < choice_.tubes_max || listed_.contains(tube.name);
+  if (!has_place) return add_to_sum(other_tubes, tube);
+  std::string name = tube.name;
+  listed_.insert_or_assign(std::move(name), std::move(tube));
 }
 
 void add_states(MetricsWriter& out, const StateCounts& jobs, const std::string* tube) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -32,8 +33,8 @@ struct TubeChoice {
 MeasuredAs measured_as(std::vector<std::string> patterns,
                        std::vector<std::pair<std::string, std::string>> groups);
 
-// Looks at all tubes, in steps of bounded size. Tubes are told apart by name, so that one that
-// ended and came back during the steps is there once.
+// Looks at all tubes, and then lists them by name, both in steps of bounded size. A tube that ended
+// and came back while they were looked at is listed once.
 class TubeCollector {
  public:
   // `choice` outlives this.
@@ -41,12 +42,16 @@ class TubeCollector {
 
   static constexpr size_t tubes_per_step = 100;
 
-  // Returns whether all tubes were looked at, and tubes() is whole.
+  // Returns whether all tubes were looked at.
   bool step(engine::EngineView engine);
+  // REQUIRES: step() has returned true. Returns whether tubes() is whole. It needs no engine.
+  bool list();
 
   using Tubes = std::map<std::string, TubeStats>;
-  // Those that have series, by name. REQUIRES: step() has returned true.
+  // Those that have series, by name. REQUIRES: list() has returned true.
   const Tubes& tubes() const { return listed_; }
+
+  // ---- REQUIRES: step() has returned true.
   // How many are summed up as "{other}".
   uint64_t unlisted() const { return unlisted_; }
   // The highest ages of all tubes.
@@ -56,14 +61,15 @@ class TubeCollector {
  private:
   void add(TubeStats&& tube);
   void add_to_sum(const std::string& name, const TubeStats& tube);
-  bool join();
+  void list_one(TubeStats&& tube);
 
   const TubeChoice& choice_;
   TubeId next_ = 0;
-  Tubes listed_;  // Those that come first. And, when all were looked at, all that have series.
-  std::vector<TubeStats> later_;  // In the order of their numbers, at most tubes_max.
-  std::map<std::string, size_t> later_places_;
-  size_t joined_ = 0;  // Of later_.
+  // In the order of their numbers, each at most tubes_max. Deques, because to move thousands when
+  // there is one more would hold the loop.
+  std::deque<TubeStats> first_;  // Those that come first.
+  std::deque<TubeStats> later_;
+  Tubes listed_;
   Tubes sums_;
   uint64_t unlisted_ = 0;
   Nanos oldest_ready_ = 0;

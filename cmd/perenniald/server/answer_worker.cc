@@ -87,6 +87,7 @@ void AnswerWorker::do_work() {
       queue.push_front(std::move(work));
       continue;
     }
+    if (!work.on_done) continue;
     ended_.push_back(std::move(work));
     uv_async_send(&news_);
   }

@@ -69,12 +69,22 @@ void add_threads(http::ServerFacts& facts, const Connections& connections,
   }
 }
 
-http::Limits limits_of(const Config& config, const Connections& connections) {
+void free_text(AnswerWorker& worker, std::string text) {
+  const auto kept = std::make_shared<std::string>(std::move(text));
+  const auto free = [kept] {
+    std::string().swap(*kept);
+    return true;
+  };
+  worker.run({.step = free, .is_for_monitor = true});  // As it is short.
+}
+
+http::Limits limits_of(const Config& config, const Connections& connections, AnswerWorker& worker) {
   return {.message = {.body_bytes_max_of = &http::Api::body_bytes_max_of},
           .connections_max = config.http_connections_max,
           .per_address_max = config.http_connections_per_address_max,
           .is_unread = [&connections](ConnId conn) { return connections.is_unread(conn); },
           .output_bytes_max = config.output_total_bytes_max,
+          .free_elsewhere = [&worker](std::string text) { free_text(worker, std::move(text)); },
           .hsts_seconds = config.http_hsts_seconds};
 }
 
@@ -98,7 +108,7 @@ HttpPort::HttpPort(Host& host, const Parts& parts)
       history_file_(parts.loop, parts.config.data_dir),
       api_(*this),
       routes_(*this, api_, http_hosts(parts.config)),
-      http_(limits_of(parts.config, parts.connections),
+      http_(limits_of(parts.config, parts.connections, answer_worker_),
             [this](const http::Request& request, const access::ClientRights& rights) {
               return handle(request, rights);
             }) {}

@@ -238,6 +238,34 @@ TEST_F(HttpTest, WhoTakesNoAnswerGivesWay) {
   EXPECT_TRUE(slow.finished());
 }
 
+TEST_F(HttpTest, LongTextsAreFreedElsewhere) {
+  constexpr size_t long_bytes = 2 << 20;
+  std::vector<size_t> freed;
+  const auto free_elsewhere = [&](const std::string& text) { freed.push_back(text.size()); };
+  Http http({.free_elsewhere = free_elsewhere},
+            [](const Request& request, const access::ClientRights&) {
+              const size_t bytes = request.path == "/long" ? long_bytes : 1000;
+              return Http::Handled{"/r", std::make_unique<SlowAnswer>(1, std::string(bytes, 'x'))};
+            });
+  core::Session& session = http.open(1, now_);
+  const auto ask = [&](const std::string& path) {
+    send(session, get(path), now_);
+    while (http.has_runnable()) http.run_next(now_);
+  };
+  const auto take_all = [&] {
+    while (!session.output().empty()) session.on_written(session.output().size());
+  };
+  ask("/short");
+  take_all();
+  EXPECT_EQ(freed, std::vector<size_t>{});
+  ask("/long");
+  take_all();
+  EXPECT_EQ(freed, std::vector{long_bytes});
+  ask("/long");
+  session.on_close(now_);  // It was not taken.
+  EXPECT_EQ(freed, (std::vector{long_bytes, long_bytes}));
+}
+
 TEST_F(HttpTest, AnswersThatNobodyTakesAreBoundedTogether) {
   Http http({.output_bytes_max = 3000}, [](const Request&, const access::ClientRights&) {
     return Http::Handled{"/r", std::make_unique<SlowAnswer>(1, std::string(1000, 'x'))};

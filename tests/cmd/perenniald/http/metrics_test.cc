@@ -327,6 +327,28 @@ TEST_F(MetricsTest, PutsTubesFirstThatFit) {
   EXPECT_THAT(few, HasSubstr("puts_total{tube=\"{other}\"} 4\n"));
 }
 
+// It has another number then, as a new tube has taken its own.
+TEST_F(MetricsTest, GivesATubeOnceThatEndedAndCameBackBetweenTwoSteps) {
+  std::vector<std::string> tubes;
+  for (int i = 0; i < 150; ++i) tubes.push_back("mail-" + std::to_string(100 + i));
+  put_into(tubes);
+  const std::unique_ptr<Answer> answer = metrics({});
+  EXPECT_EQ(answer->step(), Answer::Step::Again);
+  apply(1, Command{FlushTube{"mail-110"}});
+  for (const char* tube : {"new", "mail-110", "mail-110"}) {
+    apply(1, Command{Use{tube}});
+    put(1, 1);
+  }
+  while (answer->step() != Answer::Step::Whole) {
+  }
+  const std::string out = answer->take().body;
+  const std::string line = "perennial_tube_puts_total{tube=\"mail-110\"} ";
+  const size_t place = out.find(line);
+  ASSERT_NE(place, std::string::npos);
+  EXPECT_EQ(out.substr(place + line.size(), 2), "2\n");
+  EXPECT_EQ(out.find(line, place + 1), std::string::npos);
+}
+
 TEST_F(MetricsTest, SumsUpTubesOfAGroup) {
   put_into({"mail-1", "mail-2", "mail", "other"});
   const std::string out =
