@@ -81,11 +81,14 @@ class TurnClock {
     if (!turn_start_) return;
     const Nanos end = steady();
     lag_.on_turn(*turn_start_, end);
-    turns_.record_time(end - *turn_start_);
+    last_turn_ = end - *turn_start_;
+    turns_.record_time(last_turn_);
     turn_start_.reset();
     turn_began_.store(0, std::memory_order_relaxed);
   }
 
+  // How long the turn before this one took. 0: this is the first one.
+  Nanos last_turn() const { return last_turn_; }
   // How long the turns took, each until the loop blocked.
   const LatencyHistogram& turns() const { return turns_; }
   // The longest turn of the last seconds, without the present one.
@@ -112,6 +115,7 @@ class TurnClock {
   Nanos turn_wall_ = 0;
   std::optional<Nanos> wall_off_max_;  // None: it is always believed.
   LoopLag lag_;
+  Nanos last_turn_ = 0;
   LatencyHistogram turns_;
 };
 

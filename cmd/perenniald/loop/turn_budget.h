@@ -34,6 +34,9 @@ class TurnBudget {
   bool may_read() const { return clock_.turn_so_far() <= reading_max; }
   // The bytes of one read of a connection that has to wait for its turn.
   static constexpr size_t read_later_bytes_max = 4 << 10;
+  // After that no more handshakes go on in this turn, but one always does: it takes as long as a
+  // hundred commands.
+  static constexpr Nanos handshakes_max = nanos_per_ms / 5;
   // Whether to accept one more client after `accepted` in a row. Many clients that connect at once
   // must not delay those that are connected. A few are always accepted, so that busy clients do not
   // keep new ones out.

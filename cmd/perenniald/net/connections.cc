@@ -228,22 +228,25 @@ void Connections::mark_read(Connection& conn) {
 
 // What a handshake has come to. Returns whether the client is served from now on.
 bool Connections::is_served(Connection& conn, Stream::Outcome got) {
+  const bool has_opened = conn.stream->is_open();
+  if (has_opened)
+    ++(conn.stream->is_resumed() ? handshake_counts_.resumed : handshake_counts_.full);
   if (got.state == Stream::State::Failed || got.state == Stream::State::Ended) {
-    // Nothing is said of a client that left without a word, such as a check of its health.
+    // Nothing is said of a client that left without a word, such as a check of its health, or one
+    // that left at once behind its handshake.
     if (const std::string why = conn.stream->failure(); !why.empty())
       on_handshake_refused(conn, why);
     close(conn);
     return false;
   }
   if (conn.proxy != nullptr && conn.proxy->header() && !begin_behind_proxy(conn)) return false;
-  if (!conn.stream->is_open()) {
+  if (!has_opened) {
     handshakes_.on_progress(conn.id, share_of(conn.socket));
     watch(conn, true);
     owner_.on_slot_free();  // It may give way now.
     return false;
   }
   handshakes_.end(conn.id);
-  ++(conn.stream->is_resumed() ? handshake_counts_.resumed : handshake_counts_.full);
   log(Level::Debug, "conn.handshake",
       {{"conn", fmt::format("{}", conn.id)}, {"stream", conn.stream->description()}});
   begin_session(conn);

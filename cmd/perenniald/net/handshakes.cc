@@ -67,7 +67,10 @@ std::optional<ConnId> Handshakes::next() {
 // Whether one more may make progress in this turn.
 bool Handshakes::has_steps() {
   if (std::exchange(turn_, clock_.now()) != clock_.now()) steps_ = 0;
-  return steps_ < limits_.per_turn_max;
+  const Nanos time = clock_.turn_so_far();
+  if (steps_ == 0) steps_since_ = time;
+  const Nanos time_max = std::max(limits_.turn_time_max, clock_.last_turn() / 4);
+  return steps_ == 0 || (steps_ < limits_.per_turn_max && time - steps_since_ < time_max);
 }
 
 void Handshakes::arm() {

@@ -12,13 +12,17 @@
 #include "cmd/common/newcomers.h"
 #include "cmd/common/round_robin.h"
 #include "cmd/perenniald/loop/clock.h"
+#include "cmd/perenniald/loop/turn_budget.h"
 #include "engine/types/basic.h"
 
 namespace perennial::perenniald {
 
 struct HandshakeLimits {
-  uint64_t ms_max = 10'000;      // How long one may take.
-  uint64_t per_turn_max = 4;     // How many make progress in one turn of the loop.
+  uint64_t ms_max = 10'000;   // How long one may take.
+  uint64_t per_turn_max = 4;  // How many make progress in one turn of the loop.
+  // Past it no other one does in this turn. Where turns take long anyway, because the disk is slow,
+  // it is a quarter of the last one: else thousands that come back at once would wait for minutes.
+  Nanos turn_time_max = TurnBudget::handshakes_max;
   uint64_t pending_max = 1'000;  // How many may be under way. Past it one gives way: Newcomers.
   uint64_t per_address_max = 250;
 };
@@ -91,6 +95,7 @@ class Handshakes {
   common::RoundRobin waiting_;
   Nanos turn_ = 0;  // The time of the turn that steps_ counts for.
   uint64_t steps_ = 0;
+  Nanos steps_since_ = 0;  // The first of them, in TurnClock::turn_so_far().
 };
 
 }  // namespace perennial::perenniald

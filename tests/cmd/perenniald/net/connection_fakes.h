@@ -50,9 +50,10 @@ class FakeSession final : public core::Session {
   bool closed = false;
 };
 
-// A stream that is open once the client has said "open " or "back ", which is a resumed session.
-// Anything else is refused. Then "half" is half a record. It says "busy" when the socket can be
-// written, if it is told to. What it has read it decrypts as long as a test holds it.
+// A stream that is open once the client has said "open ", or "back ", which is a resumed session,
+// or "gone ", after which nothing can be written. Anything else is refused. Then "half" is half a
+// record. It says "busy" when the socket can be written, if it is told to. What it has read it
+// decrypts as long as a test holds it.
 class FakeHandshake final : public Stream {
  public:
   FakeHandshake(int fd, bool has_output, std::atomic<int>& decrypts, std::atomic<bool>& is_held)
@@ -69,11 +70,13 @@ class FakeHandshake final : public Stream {
     if (is_open_ && said == "half") return {.state = State::Blocked};
     if (is_open_) return got;
     is_resumed_ = said.starts_with("back ");
-    if (!is_resumed_ && !said.starts_with(word)) {
+    const bool is_gone = said.starts_with("gone ");
+    if (!is_resumed_ && !is_gone && !said.starts_with(word)) {
       failure_ = "that is no greeting";
       return {.state = State::Failed};
     }
     is_open_ = true;
+    if (is_gone) return {.state = State::Failed};
     std::copy(buffer.begin() + word.size(), buffer.begin() + got.bytes, buffer.begin());
     got.bytes -= word.size();
     if (got.bytes == 0) got.state = State::Blocked;
