@@ -177,7 +177,7 @@ class Store::Impl::EndedComparison {
   Result<bool> is_placeable(const EndedOrder& job) const {
     if (!has_place(spans_, job)) return false;
     if (damaged_.ids.contains(job.job) && damaged_bodies_.contains(job.job)) return false;
-    const Result<bool> has_body = impl_.has_row(Family::Bodies, job.job);
+    Result<bool> has_body = impl_.has_row(Family::Bodies, job.job);
     if (!has_body.ok() || !*has_body) return has_body;
     const std::string key = ended_order_key(job.tube, job.place);
     if (free_.contains(key)) return true;

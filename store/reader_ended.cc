@@ -34,7 +34,7 @@ class EndedWhole {
     const auto order = read_ended_place(access, job.tube, job.place);
     if (!order.ok()) return order.status();
     if (*order && (*order)->job == job.row.id) return true;
-    const Result<bool> is_taken = *order ? is_place_of_another(access, **order) : Result(false);
+    Result<bool> is_taken = *order ? is_place_of_another(access, **order) : Result(false);
     if (!is_taken.ok()) return is_taken;
     return *is_taken ? Result(false) : has_lost_only_its_place(job);
   }

@@ -25,8 +25,9 @@ bool read_value(std::string_view value, uint32_t& out) {
 
 bool read_value(std::string_view value, std::string& out) {
   std::optional<std::string> text = read_yaml_text(value);
-  if (text) out = *std::move(text);
-  return text.has_value();
+  if (!text) return false;
+  out = *std::move(text);
+  return true;
 }
 
 // A later server may say more of a note.

@@ -44,9 +44,9 @@ class SubstitutingFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
   IOStatus Read(uint64_t offset, size_t bytes, const IOOptions& options, Slice* got, char* scratch,
                 IODebugContext* debug) const override {
     const std::shared_ptr<const Substitutes> substitutes = blocks_.of(table_);
-    const IOStatus status = substitutes == nullptr
-                                ? target()->Read(offset, bytes, options, got, scratch, debug)
-                                : read(*substitutes, offset, bytes, options, got, scratch, debug);
+    IOStatus status = substitutes == nullptr
+                          ? target()->Read(offset, bytes, options, got, scratch, debug)
+                          : read(*substitutes, offset, bytes, options, got, scratch, debug);
     if (!status.ok()) ++failed_reads_of_thread;
     return status;
   }
@@ -63,6 +63,7 @@ class SubstitutingFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
                      std::function<void(const rocksdb::FSReadRequest&, void*)> done, void* argument,
                      void** handle, rocksdb::IOHandleDeleter* deleter,
                      IODebugContext* debug) override {
+    // NOLINTNEXTLINE(bugprone-parent-virtual-call)
     return FSRandomAccessFile::ReadAsync(request, options, std::move(done), argument, handle,
                                          deleter, debug);
   }
@@ -81,7 +82,7 @@ class SubstitutingFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
         const auto& [offset, content] = *std::prev(next);
         if (at < offset + content.size()) {
           const uint64_t part = std::min(end, offset + content.size()) - at;
-          std::memcpy(scratch + (at - begin), content.data() + (at - offset), part);
+          content.copy(scratch + (at - begin), part, at - offset);
           at += part;
           continue;
         }

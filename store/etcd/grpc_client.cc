@@ -76,8 +76,8 @@ class ChannelsClient final : public GrpcClient {
   template <typename Response, typename T, typename Begin, typename Read>
   void call(Nanos deadline, Done<T> done, Begin begin, Read read);
   template <typename Response, typename T, typename Begin, typename Read>
-  void call_member(std::shared_ptr<const Member> member, Nanos deadline, Done<T> done, Begin begin,
-                   Read read);
+  void call_member(const std::shared_ptr<const Member>& member, Nanos deadline, Done<T> done,
+                   Begin begin, Read read);
   void begin_keep_alive(LeaseId lease, Nanos deadline, Done<LeaseKept> done);
   void proceed_keep_alive(KeepAliveCall* call, bool ok, const Done<LeaseKept>& done);
   void prepare(GrpcCall& call, std::shared_ptr<const Member> member, Nanos deadline);
@@ -248,10 +248,10 @@ void ChannelsClient::call(Nanos deadline, Done<T> done, Begin begin, Read read) 
 
 // `done` may destroy the client, so it comes last.
 template <typename Response, typename T, typename Begin, typename Read>
-void ChannelsClient::call_member(std::shared_ptr<const Member> member, Nanos deadline, Done<T> done,
-                                 Begin begin, Read read) {
+void ChannelsClient::call_member(const std::shared_ptr<const Member>& member, Nanos deadline,
+                                 Done<T> done, Begin begin, Read read) {
   auto* const call = new UnaryCall<Response>;
-  prepare(*call, std::move(member), deadline);
+  prepare(*call, member, deadline);
   call->completion.run = [this, call, done = std::move(done), read](bool) {
     const std::unique_ptr<UnaryCall<Response>> own(call);
     if (call->is_abandoned) return;

@@ -160,7 +160,7 @@ Result<std::optional<DurableMark>> read_mark(const std::string& db_path, const O
 
 // Between the cut and the end of a forced start, the rows of bodies need not fit the jobs.
 Result<bool> is_unfinished(const Options& options) {
-  const Result<bool> found = SetAside(options.env, options.data_dir).is_unfinished();
+  Result<bool> found = SetAside(options.env, options.data_dir).is_unfinished();
   if (!found.ok() || !*found || options.recover != Recover::Strict) return found;
   return Status(StatusCode::Corruption,
                 fmt::format("a start with --recover=point-in-time was interrupted: start with it "
@@ -228,7 +228,7 @@ Result<RecoveryPlan> plan_recovery(const std::string& db_path, const Options& op
 }
 
 Result<JobId> next_id_of(const Database& db, const RecoveryPlan& plan) {
-  const Result<JobId> found = find_next_id(db);
+  Result<JobId> found = find_next_id(db);
   if (!found.ok() || plan.log.losses.empty()) return found;
   return skip_ids(*found);
 }

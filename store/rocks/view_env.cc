@@ -99,6 +99,7 @@ class PatchedFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
                      std::function<void(const rocksdb::FSReadRequest&, void*)> done, void* argument,
                      void** handle, rocksdb::IOHandleDeleter* deleter,
                      IODebugContext* debug) override {
+    // The base's, which calls Read() of this class. NOLINTNEXTLINE(bugprone-parent-virtual-call)
     return FSRandomAccessFile::ReadAsync(request, options, std::move(done), argument, handle,
                                          deleter, debug);
   }

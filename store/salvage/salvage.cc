@@ -322,6 +322,7 @@ EndedFinding find_ended(const std::array<KeyTrace, job_states.size()>& states, c
 // Calls `visit` for each id of which anything can be read, in their order.
 Status Salvage::each_id(bool with_bodies, const std::function<Status(Visit&)>& visit) const {
   std::vector<FamilyMerge> families;
+  families.reserve(std::size(job_families) + 1);
   for (const Family family : job_families) families.push_back(rows_of(family));
   families.push_back(rows_of(Family::Ended));
   while (true) {

@@ -16,7 +16,7 @@ std::string quoted(const std::string& text) {
 std::string take_value(std::string_view& text) {
   if (!text.starts_with('"')) {
     const size_t end = std::min(text.find(' '), text.size());
-    const std::string value(text.substr(0, end));
+    std::string value(text.substr(0, end));
     text.remove_prefix(end);
     return value;
   }

@@ -15,7 +15,8 @@ namespace perennial::perenniald {
 namespace {
 
 double in_seconds(Nanos time) {
-  return static_cast<double>(time / nanos_per_ms) / 1000;
+  const Nanos ms = time / nanos_per_ms;
+  return static_cast<double>(ms) / 1000;
 }
 
 void add_figures(http::ServerFacts& facts, const store::DatabaseFigures& figures) {

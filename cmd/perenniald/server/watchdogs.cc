@@ -16,7 +16,7 @@ namespace {
 
 // Looks at turns, of which `began` says when the present one began, and 0 if there is none. Null:
 // turns may last for any time. `lasts_long` is told for how long.
-std::unique_ptr<Watchdog> watch_turns(uint64_t seconds, std::function<Nanos()> began,
+std::unique_ptr<Watchdog> watch_turns(uint64_t seconds, const std::function<Nanos()>& began,
                                       std::function<void(Nanos lasts)> lasts_long) {
   if (seconds == 0) return nullptr;
   const auto look = [began] {
