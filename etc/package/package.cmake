@@ -72,8 +72,12 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/etc/docs DESTINATION ${CMAKE_INSTALL_DOCDI
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/etc/docs/quickstart ${CMAKE_SOURCE_DIR}/etc/docs/moving
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/etc/docs
   FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
-install(FILES ${CMAKE_SOURCE_DIR}/etc/CHANGES.md ${CMAKE_SOURCE_DIR}/etc/perennial.yaml
+# What the pages for users and operators link to. Links from the pages for those who read the code lead somewhere in the sources only.
+install(FILES ${CMAKE_SOURCE_DIR}/etc/CHANGES.md ${CMAKE_SOURCE_DIR}/etc/perennial.yaml ${CMAKE_SOURCE_DIR}/etc/bench-budgets.yaml
+  ${CMAKE_SOURCE_DIR}/etc/perenniald.service ${CMAKE_SOURCE_DIR}/etc/perenniald.socket ${CMAKE_SOURCE_DIR}/etc/perennial-work@.service
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/etc)
+install(FILES ${CMAKE_SOURCE_DIR}/etc/helm/perennial/values.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/etc/helm/perennial)
+install(FILES ${package_dir}/work.env DESTINATION ${CMAKE_INSTALL_DOCDIR}/etc/package)
 install(FILES ${package_dir}/lintian-overrides
   DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME perennial)
 # Without a time in them, so that the same sources give the same package.
