@@ -1,19 +1,28 @@
 // A server that only reads and answers: `bare_loop PORT`. It answers each put with `INSERTED n`,
 // and keeps no job. It costs what the kernel asks for a socket, so it is the yardstick for the loop
 // of a real server. It knows the commands that a client sends before its first put, and no other.
+//
+// `bare_loop PORT wait FILE NANOS` writes 120 bytes of each put to FILE, and answers when they are
+// synced, all that came together at once; each put costs NANOS of processor more, in the place of
+// an engine. With `overlap`, those that come while IORING_OP_FSYNC is under way are the next group.
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <liburing.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -25,6 +34,8 @@ namespace {
 constexpr int events_max = 256;
 constexpr size_t read_bytes_max = 64 << 10;
 constexpr int backlog = 1024;
+constexpr size_t row_bytes = 120;
+constexpr off_t file_bytes = 64 << 20;  // It is written again and again, and never grows.
 constexpr std::string_view stats = "OK 20\r\n---\nversion: \"bare\"\n\r\n";
 
 // Returns the listening socket, or -1.
@@ -41,10 +52,47 @@ int listen_at(uint16_t port) {
   return bound && ::listen(fd, backlog) == 0 ? fd : -1;
 }
 
+// Answers, and what must be on disk before they are sent.
+struct Group {
+  std::string rows;
+  std::vector<std::pair<int, std::string>> answers;
+};
+
+// A file whose blocks are all there, so that a sync writes nothing but bytes.
+class Log {
+ public:
+  explicit Log(const char* path) : fd_(::open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    const std::string zeros(1 << 20, '\0');
+    for (off_t at = 0; at < file_bytes; at += static_cast<off_t>(zeros.size())) {
+      if (::pwrite(fd_, zeros.data(), zeros.size(), at) < 0) std::perror(path);
+    }
+    ::fsync(fd_);
+  }
+  int fd() const { return fd_; }
+  void write(std::string_view rows) {
+    if (at_ + static_cast<off_t>(rows.size()) > file_bytes) at_ = 0;
+    if (::pwrite(fd_, rows.data(), rows.size(), at_) < 0) std::perror("write");
+    at_ += static_cast<off_t>(rows.size());
+  }
+
+ private:
+  const int fd_;
+  off_t at_ = 0;
+};
+
 class BareLoop {
  public:
-  explicit BareLoop(int listener) : listener_(listener), set_(::epoll_create1(EPOLL_CLOEXEC)) {
+  // `log`: null, if nothing is written.
+  BareLoop(int listener, Log* log, bool overlaps, std::chrono::nanoseconds work)
+      : listener_(listener),
+        set_(::epoll_create1(EPOLL_CLOEXEC)),
+        log_(log),
+        overlaps_(overlaps),
+        work_(work) {
     watch(listener);
+    if (!overlaps_) return;
+    if (::io_uring_queue_init(8, &ring_, 0) != 0) std::abort();
+    watch(ring_.ring_fd);
   }
 
   [[noreturn]] void run() {
@@ -53,8 +101,15 @@ class BareLoop {
       const int ready = ::epoll_wait(set_, events.data(), events_max, -1);
       for (int i = 0; i < ready; ++i) {
         const int fd = events[static_cast<size_t>(i)].data.fd;
-        fd == listener_ ? accept() : serve(fd);
+        if (fd == listener_) {
+          accept();
+        } else if (overlaps_ && fd == ring_.ring_fd) {
+          on_synced();
+        } else {
+          serve(fd);
+        }
       }
+      if (!group_.rows.empty() && !is_syncing_) commit();
     }
   }
 
@@ -62,6 +117,39 @@ class BareLoop {
   void watch(int fd) {
     epoll_event event = {.events = EPOLLIN, .data = {.fd = fd}};
     ::epoll_ctl(set_, EPOLL_CTL_ADD, fd, &event);
+  }
+
+  void commit() {
+    std::swap(group_, written_);
+    log_->write(written_.rows);
+    if (!overlaps_) {
+      ::fdatasync(log_->fd());
+      return answer_written();
+    }
+    io_uring_sqe* const sync = ::io_uring_get_sqe(&ring_);
+    ::io_uring_prep_fsync(sync, log_->fd(), IORING_FSYNC_DATASYNC);
+    ::io_uring_submit(&ring_);
+    is_syncing_ = true;
+  }
+
+  void on_synced() {
+    io_uring_cqe* done = nullptr;
+    if (::io_uring_peek_cqe(&ring_, &done) != 0) return;
+    ::io_uring_cqe_seen(&ring_, done);
+    is_syncing_ = false;
+    answer_written();
+  }
+
+  void answer_written() {
+    for (const auto& [fd, answers] : written_.answers) send(fd, answers);
+    written_.answers.clear();
+    written_.rows.clear();
+  }
+
+  void work() const {
+    const auto end = std::chrono::steady_clock::now() + work_;
+    while (std::chrono::steady_clock::now() < end) {
+    }
   }
 
   void accept() {
@@ -81,9 +169,14 @@ class BareLoop {
     if (found != unfinished_.end()) unfinished_.erase(found);
     if (!rest.empty()) unfinished_.emplace(fd, std::move(rest));
     if (out_.empty()) return;
-    const ssize_t sent = ::send(fd, out_.data(), out_.size(), MSG_NOSIGNAL);
+    if (log_ == nullptr || !out_.starts_with("INSERTED")) return send(fd, out_);
+    group_.answers.emplace_back(fd, out_);
+  }
+
+  void send(int fd, const std::string& answers) {
+    const ssize_t sent = ::send(fd, answers.data(), answers.size(), MSG_NOSIGNAL);
     // A client that does not take its answers is of no use here.
-    if (sent != static_cast<ssize_t>(out_.size())) close(fd);
+    if (sent != static_cast<ssize_t>(answers.size())) close(fd);
   }
 
   void close(int fd) {
@@ -115,6 +208,8 @@ class BareLoop {
       std::array<char, 20> digits;
       const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), ++last_id_);
       out_.append("INSERTED ").append(digits.data(), end.ptr).append("\r\n");
+      if (log_ != nullptr) group_.rows.append(row_bytes, 'r');
+      if (log_ != nullptr) work();
     } else if (line.starts_with("use ")) {
       out_.append("USING ").append(line.substr(4)).append("\r\n");
     } else if (line.starts_with("watch ") || line.starts_with("ignore ")) {
@@ -128,6 +223,13 @@ class BareLoop {
 
   const int listener_;
   const int set_;
+  Log* const log_;
+  const bool overlaps_;
+  const std::chrono::nanoseconds work_;
+  io_uring ring_ = {};
+  Group group_;
+  Group written_;
+  bool is_syncing_ = false;
   uint64_t last_id_ = 0;
   std::array<char, read_bytes_max> buffer_ = {};
   std::string out_;
@@ -138,12 +240,15 @@ class BareLoop {
 
 int main(int count, char** words) {
   uint16_t port = 0;
-  const std::string_view word = count == 2 ? words[1] : "";
+  const std::string_view word = count == 2 || count == 5 ? words[1] : "";
   std::from_chars(word.data(), word.data() + word.size(), port);
   const int listener = port != 0 ? listen_at(port) : -1;
   if (listener < 0) {
-    std::fprintf(stderr, "usage: bare_loop PORT, where PORT is free\n");
+    std::fprintf(stderr, "usage: bare_loop PORT [wait|overlap FILE NANOS], where PORT is free\n");
     return 2;
   }
-  BareLoop(listener).run();
+  if (count == 2) BareLoop(listener, nullptr, false, {}).run();
+  Log log(words[3]);
+  const bool overlaps = std::string_view(words[2]) == "overlap";
+  BareLoop(listener, &log, overlaps, std::chrono::nanoseconds(std::atoi(words[4]))).run();
 }
