@@ -151,6 +151,10 @@ class _Delays(_Checker):
         self.open = {}  # Of each job: sent, answered, delay.
 
     def begin(self, client):
+        # What was due when the last connection ended may be reserved for that one: a standby that is stopped passes on neither the
+        # answer nor the end. It cannot be judged.
+        now = time.monotonic()
+        self.open = {job: known for job, known in self.open.items() if known[0] + known[2] > now}
         client.ask(b"watch delays\r\n")
         client.ask(b"ignore default\r\n")
 

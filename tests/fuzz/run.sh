@@ -14,7 +14,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 source "$root/etc/build.sh"
 folder=$root/build-fuzz
 corpora=$root/tests/fuzz/corpus
-all_targets=(batch binlog config core dump http load log_scan manifest parser reply_parser rows tls)
+all_targets=(batch binlog config core dump http io_threads load log_scan manifest parser reply_parser rows tls)
 
 usage() {
   echo "usage: tests/fuzz/run.sh [SECONDS | --merge | --pack] [TARGET...], targets are: ${all_targets[*]}" >&2

@@ -35,6 +35,9 @@ void load(std::string_view input);
 void binlog(std::string_view input);
 // Clients, time, crashes and a faulty disk on the whole of core, with a store in memory.
 void core(std::string_view input);
+// The queues between the loop and the threads that move the bytes of sessions, clients, and the
+// order in which all of them go on: no byte is lost, and nobody oversleeps.
+void io_threads(std::string_view input);
 // Bytes from the network before, in and behind a TLS handshake: nobody gets in, and nothing is
 // read, without the keys.
 void tls(std::string_view input);
@@ -51,6 +54,7 @@ inline constexpr Target targets[] = {
     {"core", core},
     {"dump", dump},
     {"http", http},
+    {"io_threads", io_threads},
     {"load", load},
     {"log_scan", log_scan},
     {"manifest", manifest},
