@@ -58,7 +58,8 @@ void Connections::take_news() {
     Heard& heard = heard_[i];
     if (heard.mail.empty() && !threads_->all()[i]->take(heard.mail)) continue;
     clock_.now();  // The turn may begin here.
-    for (size_t count = 0; heard.items < heard.mail.items.size(); ++count) {
+    size_t count = 0;
+    for (; heard.items < heard.mail.items.size(); ++count) {
       if (count >= few && !budget_.may_read()) break;
       const News news = heard.mail.items[heard.items++];
       const std::span<char> bytes = std::span(heard.mail.bytes).subspan(heard.bytes, news.bytes);
@@ -66,6 +67,7 @@ void Connections::take_news() {
       if (news.kind == News::Kind::Closed) threads_->all()[i]->on_closed();
       on_news(news, bytes);
     }
+    threads_->all()[i]->on_heard(count);
     if (heard.items < heard.mail.items.size()) continue;
     heard.mail.clear();
     heard.items = heard.bytes = 0;

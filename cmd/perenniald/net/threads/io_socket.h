@@ -36,6 +36,9 @@ struct IoSocket {
   EpollSet::Interest wanted = {};   // What the loop wants to hear.
   EpollSet::Interest watched = {};  // What the set watches it for.
   std::string unsent = {};          // What the stream did not take.
+  size_t unheard = 0;               // Bytes that were read, and not all of them were heard.
+  uint64_t unheard_until = 0;       // The last news of them, in IoThread::posted_.
+  bool rests = false;               // It is not read until that news is heard.
   bool is_in_batch = false;         // Bytes of it are in the batch that is being sent.
   bool was_told_read = false;       // The loop has news of what was read first.
   bool waits = false;               // For its turn to go on with its handshake.

@@ -75,9 +75,12 @@ void IoThread::order(const Order& order, std::string_view bytes) {
 }
 
 void IoThread::flush() {
-  if (outgoing_.empty()) return;
+  const bool has_orders = !outgoing_.empty();
   orders_.post(outgoing_);
-  waker_.wake();
+  // Behind these orders, so that whoever has seen it takes them.
+  const bool has_heard = heard_.exchange(heard_by_loop_) != heard_by_loop_;
+  const bool is_awaited = has_heard && waits_until_heard_.exchange(false);
+  if (has_orders || is_awaited) waker_.wake();
 }
 
 size_t IoThread::free_window(const IoSocket& socket) const {
@@ -122,7 +125,9 @@ bool IoThread::do_next_part() {
       return true;
     case Part::Orders:
       hooks_.before_send();
+      heard_seen_ = heard_;
       if (!take_orders() && stopping_) break;
+      end_rests();
       part_ = Part::Clients;
       return true;
     case Part::Clients:
@@ -160,6 +165,7 @@ bool IoThread::may_read() const {
 // From here on it has to be woken.
 void IoThread::announce() {
   waits_for_loop_ = !may_read();
+  waits_until_heard_ = !resting_.empty();
   waker_.going_to_sleep();
 }
 
@@ -168,7 +174,8 @@ void IoThread::announce() {
 void IoThread::look() {
   looks_at_set_ = may_read();  // The loop may have taken them before it knew.
   const bool may_shake_hands = looks_at_set_ && !handshakes_.empty();
-  may_block_ = !orders_.has_mail() && !may_shake_hands && !stopping_;
+  const bool may_end_rests = !resting_.empty() && heard_ != heard_seen_;
+  may_block_ = !orders_.has_mail() && !may_shake_hands && !may_end_rests && !stopping_;
 }
 
 void IoThread::wait() {
@@ -185,6 +192,7 @@ void IoThread::wait() {
 
 void IoThread::tell_loop() {
   if (mail_.empty()) return;
+  posted_ += mail_.items.size();
   news_.post(mail_);
   hooks_.wake_loop();
 }
@@ -324,6 +332,7 @@ void IoThread::on_read(IoSocket& socket, Stream::Outcome got, std::span<char> by
       common::wipe(bytes);
       socket.has_ended = got.is_last;
       mail_.items.push_back({.conn = socket.id, .bytes = bytes.size(), .is_last = got.is_last});
+      rest_if_unheard(socket, bytes.size());
       break;
     case Stream::State::Ended:
       socket.has_ended = true;
@@ -333,6 +342,27 @@ void IoThread::on_read(IoSocket& socket, Stream::Outcome got, std::span<char> by
       return fail(socket);
   }
   watch(socket);
+}
+
+void IoThread::rest_if_unheard(IoSocket& socket, size_t bytes) {
+  if (heard_seen_ >= socket.unheard_until) socket.unheard = 0;
+  socket.unheard += bytes;
+  socket.unheard_until = posted_ + mail_.items.size();
+  if (socket.unheard < unheard_bytes_max || socket.rests) return;
+  socket.rests = true;
+  resting_.push_back(socket.id);
+}
+
+void IoThread::end_rests() {
+  std::erase_if(resting_, [this](ConnId conn) {
+    const auto found = sockets_.find(conn);
+    if (found == sockets_.end()) return true;
+    IoSocket& socket = *found->second;
+    if (heard_seen_ < socket.unheard_until) return false;
+    socket.rests = false;
+    watch(socket);
+    return true;
+  });
 }
 
 // ---- Writing.
@@ -427,7 +457,7 @@ void IoThread::close(IoSocket& socket) {
 void IoThread::watch(IoSocket& socket) {
   const bool sends = !socket.unsent.empty() || socket.stream->has_unsent();
   const EpollSet::Interest interest = {
-      .reading = socket.wanted.reading && !socket.has_ended && !socket.waits,
+      .reading = socket.wanted.reading && !socket.has_ended && !socket.waits && !socket.rests,
       .writing = sends && !socket.has_failed,
       .ending = socket.wanted.ending && !socket.has_ended};
   if (interest == socket.watched) return;

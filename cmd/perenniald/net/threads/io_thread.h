@@ -61,11 +61,15 @@ struct News {
 // comes back leaves, both through a queue that goes over in one piece each turn.
 //
 // Both queues are bounded in bytes. While the loop has not taken news_bytes_max, no socket is read.
+// Nor is one of which the loop has not heard unheard_bytes_max: its session may have had enough.
 // What the loop may give is bounded by free_window().
 class IoThread {
  public:
   // News and bytes of clients that wait for the loop.
   static constexpr size_t news_bytes_max = 512 << 10;
+  // Bytes that were read of one client, before the loop has heard of them and has said whether it
+  // wants more. One read more comes on top.
+  static constexpr size_t unheard_bytes_max = 16 << 10;
   // Bytes in flight to one client: as long as all have in_flight_max together, and beyond that.
   static constexpr size_t window_bytes = 256 << 10;
   static constexpr size_t narrow_window_bytes = 4 << 10;
@@ -96,6 +100,8 @@ class IoThread {
   size_t free_window(const IoSocket& socket) const;
   // Takes all news. Returns false if there is none.
   bool take(Mail<News>& mail);
+  // So many more items of the news were heard, and the orders that come of them are given.
+  void on_heard(size_t items) { heard_by_loop_ += items; }
   bool has_news() const { return news_.has_mail(); }
   // Clients that it has, those among them that the loop has left.
   size_t sockets() const { return added_ - closed_; }
@@ -132,6 +138,8 @@ class IoThread {
   // Reading.
   void receive_together(std::span<IoSocket* const> sockets);
   void read(IoSocket& socket);
+  void rest_if_unheard(IoSocket& socket, size_t bytes);
+  void end_rests();
   void shake_hands();
   void on_read(IoSocket& socket, Stream::Outcome got, std::span<char> bytes);
   // Writing.
@@ -160,12 +168,15 @@ class IoThread {
   Mailbox<Order> orders_;
   Mailbox<News> news_;
   std::atomic<size_t> in_flight_ = 0;
-  std::atomic<bool> waits_for_loop_ = false;  // It does not read until the loop takes news.
+  std::atomic<bool> waits_for_loop_ = false;     // It does not read until the loop takes news.
+  std::atomic<uint64_t> heard_ = 0;              // Items of news, whose orders have gone over.
+  std::atomic<bool> waits_until_heard_ = false;  // Some socket rests.
   std::atomic<bool> stopping_ = false;
   std::atomic<Nanos> turn_began_ = 0;
 
   // The loop's.
   Mail<Order> outgoing_;
+  uint64_t heard_by_loop_ = 0;
   size_t added_ = 0;
   size_t closed_ = 0;
 
@@ -179,6 +190,9 @@ class IoThread {
   absl::flat_hash_map<ConnId, std::unique_ptr<IoSocket>> sockets_;
   Mail<Order> incoming_;
   Mail<News> mail_;
+  uint64_t posted_ = 0;               // Items of news.
+  uint64_t heard_seen_ = 0;           // heard_, before the orders of this turn were taken.
+  std::vector<ConnId> resting_ = {};  // Sockets that rest; some may be gone.
   struct Sending {
     IoSocket* socket;
     std::string_view bytes;

@@ -70,6 +70,7 @@ class IoThreadsSimulation : public FakeClients {
     std::string said = {};   // All that it has sent to its session.
     std::string heard = {};  // All that it was sent.
     std::string told = {};   // All that its session was told to say.
+    size_t heard_until = 0;  // Bytes that its session had heard when it did not want any more.
     bool greets = false;     // It has to begin with a greeting.
     bool ended = false;      // It sends nothing more.
     bool finished = false;   // The session ends it.
@@ -170,7 +171,10 @@ class IoThreadsSimulation : public FakeClients {
     if (!all_.empty()) {
       Client& client = all_[below(all_.size())];
       if (FakeSession* of = session_of(client); of != nullptr && !client.finished) {
-        if (one_in(3)) of->reads = !of->reads;
+        if (one_in(3)) {
+          of->reads = !of->reads;
+          client.heard_until = of->heard.size();
+        }
         if (one_in(2)) tell(client, one_in(8) ? 700'000 : 1 + below(3'000));
         if (one_in(20)) client.finished = of->is_finished = true;
         serve(client);
@@ -283,6 +287,11 @@ class IoThreadsSimulation : public FakeClients {
       ASSERT_LE(heard, client.said.size()) << "client " << client.id << " did not say that";
       ASSERT_LE(client.heard.size(), client.told.size());
       if (found == sessions_.end() || found->second.closed) continue;
+      constexpr size_t read_of_one = 64 << 10;
+      const bool has_enough = !found->second.reads;
+      ASSERT_TRUE(!has_enough ||
+                  heard - client.heard_until < IoThread::unheard_bytes_max + read_of_one)
+          << "client " << client.id << " was read long after its session had enough";
       int unread = 0;
       ASSERT_EQ(ioctl(client.server_fd, FIONREAD, &unread), 0);
       unheard += client.said.size() - heard - static_cast<size_t>(unread);

@@ -265,6 +265,28 @@ TEST_P(IoThreadsTest, NoClientIsReadAfterStopReading) {
   EXPECT_TRUE(until([&] { return hear(client) == "still"; }));
 }
 
+// It has sent more than its session wants before the loop could say so.
+TEST_P(IoThreadsTest, AClientIsNotReadFarBeyondWhatItsSessionHasHeard) {
+  const int client = open();
+  session().reads = false;
+  const std::string much(1 << 20, 'x');
+  size_t sent = 0;
+  const auto send_more = [&] {
+    const ssize_t count = send(client, much.data(), much.size() - sent, MSG_DONTWAIT);
+    if (count > 0) sent += static_cast<size_t>(count);
+    return count > 0;
+  };
+  while (send_more()) some_turns();
+  constexpr size_t one_read = 64 << 10;
+  EXPECT_LT(session().heard.size(), IoThread::unheard_bytes_max + one_read);
+  session().reads = true;
+  connections_->service(1);
+  EXPECT_TRUE(until([&] {
+    send_more();
+    return session().heard.size() == much.size();
+  }));
+}
+
 TEST_P(IoThreadsTest, ASessionBeginsWhenItsStreamIsOpen) {
   with_handshake_ = true;
   const int client = open();
