@@ -56,6 +56,8 @@ class Upgrade(UpgradeCase):
     def replaced_under_load(self, how):
         server = self.server(str(self.old))
         server.start(self.old)
+        if self.old.serves:
+            server.keep_extensions()
         load = WorkLoad(server.port, server.folder, [self.old, NEW])
         self.addCleanup(load.close)
         load.wait_until_more()

@@ -99,6 +99,15 @@ class Server:
         code = self.process.wait(60)
         assert code == 0, f"a stop ended with {code}:\n{self.process.output()}"
 
+    def keep_extensions(self):
+        """Later starts allow those that the version which serves now knows: so night.md keeps the way back to it open."""
+        client = Client([self.port])
+        answer = client.ask(b"extensions\r\n")
+        names = [line.removeprefix(b"- ").decode() for line in client.body(int(answer[1])).splitlines() if line.startswith(b"- ")]
+        client.close()
+        with open(self.config, "a", encoding="utf-8") as file:
+            file.write(f"extensions: [{', '.join(names)}]\n")
+
     def counts(self):
         """How many jobs there are in each state, and in all."""
         client = Client([self.port])
