@@ -290,7 +290,7 @@ void IoThread::receive_together(std::span<IoSocket* const> sockets) {
 }
 
 void IoThread::read(IoSocket& socket) {
-  if (!may_read()) return;
+  if (!may_read() || socket.rests) return;
   if (!socket.stream->is_open() && !socket.waits) {
     // One after the other, in turns of their addresses: shake_hands().
     socket.waits = true;
