@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/support/client_socket.h"
 #include "tests/support/server_process.h"
@@ -10,7 +11,8 @@
 
 namespace perennial::transcripts {
 
-// Runs a transcript on a real server, through sockets.
+// Runs a transcript on a real server, through sockets. TRANSCRIPT_IO_THREADS: how many threads it
+// has for the bytes of clients, if there are more than one.
 class SocketDriver : public Driver {
  public:
   explicit SocketDriver(const support::ServerProcess& server);
@@ -32,7 +34,7 @@ class SocketDriver : public Driver {
   void await_idle();
 
   const support::ServerProcess& server_;
-  support::ClientSocket control_;
+  std::vector<support::ClientSocket> controls_;
   std::map<std::string, support::ClientSocket> sockets_;
 };
 
