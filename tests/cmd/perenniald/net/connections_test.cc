@@ -398,10 +398,10 @@ TEST_P(ConnectionsTest, HandshakesAreCountedByTheirResult) {
     say(open(), bytes);
     turn();
   };
-  for (const std::string_view bytes : {"open ", "back ", "gone ", "no"}) try_one(bytes);
+  for (const std::string_view bytes : {"open ", "back ", "open ", "no"}) try_one(bytes);
   shutdown(open(), SHUT_WR);  // Without a word, such as a check of its health.
   open();                     // Too slow.
-  for (int turns = 0; turns < 100 && connections_->count() > 3; ++turns) {
+  for (int turns = 0; turns < 100 && connections_->count() > 4; ++turns) {
     usleep(10'000);
     turn();
   }
@@ -409,6 +409,16 @@ TEST_P(ConnectionsTest, HandshakesAreCountedByTheirResult) {
   EXPECT_EQ(counts.full, 2u);
   EXPECT_EQ(counts.resumed, 1u);
   EXPECT_EQ(counts.failed, 2u);
+}
+
+TEST_P(ConnectionsTest, AHandshakeWhoseClientLeavesAtOnceIsCounted) {
+  with_handshake_ = true;
+  say(open(), "gone ");
+  turn();
+  EXPECT_EQ(connections_->count(), 0u);
+  EXPECT_TRUE(sessions_.empty());
+  EXPECT_EQ(connections_->handshake_counts().full, 1u);
+  EXPECT_EQ(connections_->handshake_counts().failed, 0u);
 }
 
 TEST_P(ConnectionsTest, OtherClientsAreReadWhileHandshakesWaitForTheirTurn) {
