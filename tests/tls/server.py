@@ -131,6 +131,14 @@ class Server:
             raw.close()
             raise
 
+    def has_io_threads(self):
+        tasks = f"/proc/{self.process.pid}/task"
+        for task in os.listdir(tasks):
+            with open(f"{tasks}/{task}/comm", encoding="ascii") as name:
+                if name.read().startswith("perennial-io-"):
+                    return True
+        return False
+
     def stat(self, key):
         with self.plain() as client:
             return int(client.stats()[key])
