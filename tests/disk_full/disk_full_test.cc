@@ -18,6 +18,7 @@
 
 #include "tests/disk_full/clients.h"
 #include "tests/disk_full/small_disk.h"
+#include "tests/support/log_with.h"
 #include "tests/support/reply_text.h"
 #include "tests/support/seed.h"
 #include "tests/support/server_process.h"
@@ -170,7 +171,8 @@ TEST_P(DiskFull, AServerStartsAgainWithTheBallast) {
     return has_given_up || (parts >= 4 && state_is("ok"));
   };
   EXPECT_TRUE(wait_until(is_as_it_should)) << stats();
-  EXPECT_THAT(server_->stderr_text(), HasSubstr("at=store.ballast released_bytes="));
+  const std::string released = "at=store.ballast released_bytes=";
+  EXPECT_THAT(support::log_with(*server_, released), HasSubstr(released));
   ASSERT_NO_FATAL_FAILURE(kill_during(using_up, 500));
   ASSERT_NO_FATAL_FAILURE(start_and_check());
 

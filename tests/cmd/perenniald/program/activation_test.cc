@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/cmd/perenniald/program/launch.h"
+#include "tests/support/log_with.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {
@@ -107,7 +108,8 @@ TEST(Activation, PassedSocketsOverrideTheFlags) {
   tcp.take_clients();
   Launch server(dir.path(), {.flags = {"-b", "data", "-l", "unix:other"}, .sockets = {tcp.fd()}});
   EXPECT_EQ(ask_at(address, "list-tube-used\r\n"), "USING default\r\n");
-  EXPECT_THAT(server.stderr_text(), HasSubstr("level=info at=listen ignored="));
+  const std::string ignored = "level=info at=listen ignored=";
+  EXPECT_THAT(log_with(server, ignored), HasSubstr(ignored));
   EXPECT_NE(access((dir.path() + "/other").c_str(), F_OK), 0);
 }
 

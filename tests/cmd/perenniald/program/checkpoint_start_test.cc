@@ -14,6 +14,7 @@
 
 #include "tests/cmd/perenniald/program/checkpoint_support.h"
 #include "tests/cmd/perenniald/program/launch.h"
+#include "tests/support/log_with.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {
@@ -157,7 +158,7 @@ TEST(CheckpointCrash, PartialCheckpointsAreRemovedByTheNextStart) {
   }
   EXPECT_GT(interrupted, 0);
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
-  EXPECT_THAT(server.stderr_text(),
+  EXPECT_THAT(log_with(server, " why=half-made"),
               testing::ContainsRegex("at=checkpoint.removed name=[-0-9T.Z]+ why=half-made"));
   for (const std::string& name : names_in(dir)) {
     EXPECT_TRUE(store::verify_checkpoint(dir + "/" + name).ok()) << name;

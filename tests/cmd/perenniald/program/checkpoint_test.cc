@@ -16,7 +16,7 @@
 #include <signal.h>
 
 #include "tests/cmd/perenniald/program/checkpoint_support.h"
-#include "tests/cmd/perenniald/program/log_with.h"
+#include "tests/support/log_with.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {
@@ -154,7 +154,7 @@ TEST_P(FromTest, AClientThatIsNotOnLoopback) {
   // A client is answered after the addresses were logged. The latest line has the address that was
   // given last.
   ASSERT_TRUE(server.connect().ask("list-tube-used\r\n").ok());
-  const std::string log = server.stderr_text();
+  const std::string log = log_with(server, "address=" + host + ":");
   const size_t at = log.find("address=" + host + ":");
   ASSERT_NE(at, std::string::npos) << log;
   const std::string address = log.substr(at + 8, log.find('\n', at) - at - 8);

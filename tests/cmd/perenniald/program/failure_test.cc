@@ -42,6 +42,8 @@ TEST(Failure, AFailedWriteEndsWith74AndLosesNothingAnswered) {
   ClientSocket client = server.connect(address).take();
   const std::string found = fmt::format("FOUND {} {}\r\n{}\r\n", answered, body.size(), body);
   EXPECT_TRUE(client.ask(fmt::format("peek {}\r\n", answered)).take() == found);
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait().code, 0);
   EXPECT_THAT(server.stderr_text(),
               testing::AnyOf(HasSubstr(fmt::format("ready={} ", answered)),
                              HasSubstr(fmt::format("ready={} ", answered + 1))));

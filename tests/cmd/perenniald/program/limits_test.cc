@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/cmd/perenniald/program/launch.h"
+#include "tests/support/log_with.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {
@@ -77,8 +78,8 @@ void run_out_of_watches(bool on_thread) {
     EXPECT_EQ(inside->ask(question).take(), answer);
   }
   if (!on_thread) {
-    EXPECT_THAT(server.stderr_text(),
-                testing::HasSubstr("level=warning at=accept error=\"epoll: No space left"));
+    const std::string said = "level=warning at=accept error=\"epoll: No space left";
+    EXPECT_THAT(log_with(server, said), testing::HasSubstr(said));
   }
   std::filesystem::remove(used_up);
   Result<ClientSocket> next = ClientSocket::connect(address);
@@ -104,8 +105,8 @@ TEST(ConnectionsMax, AValueAboveTheDescriptorsIsLowered) {
                                       ten_clients)});
   const Result<ClientSocket> client = server.connect("unix:" + dir.path() + "/s");
   ASSERT_TRUE(client.ok()) << client.status().message();
-  EXPECT_THAT(server.stderr_text(),
-              testing::HasSubstr("level=warning at=connections_max asked=100 using=10"));
+  const std::string said = "level=warning at=connections_max asked=100 using=10";
+  EXPECT_THAT(log_with(server, said), testing::HasSubstr(said));
 }
 
 TEST(ConnectionsMax, TooFewDescriptorsAreRefused) {

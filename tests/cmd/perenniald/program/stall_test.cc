@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/cmd/perenniald/program/launch.h"
+#include "tests/support/log_with.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {
@@ -86,7 +87,8 @@ TEST_F(Stall, AThreadThatStandsStillIsNamed) {
   ASSERT_FALSE(client.read_reply(2'000).ok());
   EXPECT_EQ(other.ask("use c\r\n").take(), "USING c\r\n") << "others are served meanwhile";
   EXPECT_EQ(client.read_reply(20'000).take(), "USING a\r\n");
-  EXPECT_THAT(server.stderr_text(), ContainsRegex("at=io.turn thread=perennial-io-[01] lasts_s="));
+  EXPECT_THAT(log_with(server, "at=io.turn thread="),
+              ContainsRegex("at=io.turn thread=perennial-io-[01] lasts_s="));
   server.signal(SIGTERM);
   EXPECT_EQ(server.wait().code, 0);
 }

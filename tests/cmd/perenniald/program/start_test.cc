@@ -15,6 +15,7 @@
 
 #include "store/format/format.h"
 #include "store/rocks/rocksdb_versions.h"
+#include "tests/support/log_with.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {
@@ -52,7 +53,8 @@ TEST(Start, AMissingDataDirectoryIsCreated) {
   ServerProcess server;
   EXPECT_FALSE(std::filesystem::exists(server.data_dir()));
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
-  EXPECT_THAT(server.stderr_text(), HasSubstr("at=store.recovered ready=0"));
+  const std::string recovered = "at=store.recovered ready=0";
+  EXPECT_THAT(log_with(server, recovered), HasSubstr(recovered));
   struct stat info {};
   ASSERT_EQ(stat(server.data_dir().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700u);

@@ -12,6 +12,7 @@
 #include <signal.h>
 
 #include "tests/cmd/perenniald/program/launch.h"
+#include "tests/support/log_with.h"
 #include "tests/support/server_process.h"
 
 namespace perennial::support {
@@ -51,8 +52,8 @@ TEST(Stop, AcceptedCommandsAreAnswered) {
   const std::string rest = client.read_to_end().take();
   const auto answered = 1 + std::count(rest.begin(), rest.end(), '\n');
   ASSERT_TRUE(server.start().ok()) << server.stderr_text();
-  EXPECT_THAT(server.stderr_text(),
-              HasSubstr(fmt::format("at=store.recovered ready={} ", answered)));
+  const std::string recovered = fmt::format("at=store.recovered ready={} ", answered);
+  EXPECT_THAT(log_with(server, recovered), HasSubstr(recovered));
 }
 
 TEST(Stop, DoesNotWaitForAClientThatDoesNotRead) {
