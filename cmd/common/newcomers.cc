@@ -36,7 +36,7 @@ void Newcomers::renew(ConnId conn, const std::string& address) {
   insert(conn, address, address.empty());
 }
 
-void Newcomers::on_read(ConnId conn) {
+void Newcomers::on_progress(ConnId conn) {
   const auto found = places_.find(conn);
   if (found == places_.end() || !found->second.is_set_aside) return;
   Place& place = found->second;
@@ -91,11 +91,11 @@ void Newcomers::withdraw(const Place& place) {
 }
 
 // The oldest of them that may give way. Those that may not are set aside, so that nobody looks at
-// them again before they were read.
+// them again before on_progress().
 std::optional<ConnId> Newcomers::first_of(const ByAge& conns) {
   while (!conns.empty()) {
     const ConnId conn = conns.begin()->second;
-    if (!shares_.is_unread || !shares_.is_unread(conn)) return conn;
+    if (!shares_.must_stay || !shares_.must_stay(conn)) return conn;
     Place& place = places_.at(conn);
     unrank(place.address->second);
     withdraw(place);

@@ -18,17 +18,18 @@ namespace perennial::common {
 // whoever comes: the oldest one of the address that has the most, if that has more than an eighth
 // of a share, and else the oldest of all. Where an address has its share, it is one of its own.
 //
-// Each call takes logarithmic time, but for connections that are found to be unread: each is found
-// so at most once after add(), renew() or on_read().
+// Each call takes logarithmic time, but for connections that are found to have to stay: each is
+// found so at most once after add(), renew() or on_progress().
 class Newcomers {
  public:
   struct Shares {
     size_t connections_max = SIZE_MAX;
     size_t per_address_max = SIZE_MAX;
-    // Whether a connection has sent something that has to be read first. It does not give way,
-    // since it may have sent what it came for, such as a good token. So there may be as many more
-    // as the server is behind with reading. None: no connection is.
-    std::function<bool(ConnId)> is_unread = {};
+    // Whether a connection has to stay for now, since the server is behind with it: it has sent
+    // something that has to be read first, such as a good token, or takes an answer of which there
+    // is more. It does not give way. So there may be as many more as the server is behind with.
+    // None: no connection has to.
+    std::function<bool(ConnId)> must_stay = {};
   };
   explicit Newcomers(Shares shares) : shares_(std::move(shares)) {}
 
@@ -40,8 +41,9 @@ class Newcomers {
   // Something of it was read, and it goes on as the newest, at this address. None gives way for it.
   // REQUIRES: it is there.
   void renew(ConnId conn, const std::string& address);
-  // Something of it was read, and it keeps its age. Does nothing if it is not there.
-  void on_read(ConnId conn);
+  // What it had to stay for may be done: something of it was read, or was sent. It keeps its age.
+  // Does nothing if it is not there.
+  void on_progress(ConnId conn);
   // Does nothing if it is not there.
   void remove(ConnId conn);
 
@@ -61,7 +63,7 @@ class Newcomers {
   struct Place {
     Addresses::iterator address;
     uint64_t age = 0;
-    bool is_set_aside = false;  // It was found to be unread.
+    bool is_set_aside = false;  // It was found to have to stay.
   };
   // Whose turn it is to give way: the most first, and of as many the one whose first is the oldest.
   struct Rank {

@@ -89,6 +89,47 @@ class Plain(Places):
             self.assertLess(time.monotonic() - begun, 2)
 
 
+class Whole(Places):
+    settings = "http_connections_max: 32\n"
+
+    def test_who_takes_an_answer_keeps_its_place_until_it_is_whole(self):
+        """One of six was cut off: it gave way between two pieces of it, to others who had sent a part of a request."""
+        self.speak(b"".join(b"use t%d\r\nput 0 0 60 1\r\na\r\n" % number for number in range(400)))
+        stop = threading.Event()
+
+        def crowd():
+            held = []
+            while not stop.is_set():
+                raw = socket.create_connection(("127.0.0.1", self.port), 10)
+                held.append(raw)
+                try:
+                    raw.sendall(b"GET /metrics HTTP/1.1\r\n")
+                except ConnectionError:  # It has given way.
+                    pass
+                if len(held) > 40:
+                    held.pop(0).close()
+            for raw in held:
+                raw.close()
+
+        threads = [threading.Thread(target=crowd) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(100):
+                with socket.create_connection(("127.0.0.1", self.port), 10) as raw:
+                    raw.settimeout(30)
+                    raw.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                    head, _, body = raw.makefile("rb").read().partition(b"\r\n\r\n")
+                    self.assertTrue(head.startswith(b"HTTP/1.1 200"), head)
+                    length = int(head.lower().partition(b"content-length: ")[2].split()[0])
+                    self.assertGreater(length, 300_000, "an answer that leaves in several pieces")
+                    self.assertEqual(len(body), length)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+
 class Busy(Places):
     def test_who_came_while_all_places_were_busy_is_answered_as_soon_as_one_is_idle(self):
         """It waited until a connection was closed: a minute, or without an end. Three quarters of the 256 and 16 places wait for

@@ -139,7 +139,7 @@ class Core : private EndedDesk::Queue {
   // A client has connected. Core owns the session, which ends with its on_close().
   Session& open(ConnId conn, Nanos now, const access::ClientRights& rights = {});
   // Something of a client was read, if it was only half a record of TLS.
-  void on_first_read(ConnId conn) { unidentified_.on_read(conn); }
+  void on_first_read(ConnId conn) { unidentified_.on_progress(conn); }
   // Returns null if the session has ended.
   Session* session(ConnId conn) const;
   // Ends the connection as an operator wants it: its jobs return. False: there is none of a client.

@@ -62,6 +62,7 @@ class Http::Session final : public core::Session {
       // For the next request, or for what follows in a response without an end.
       if ((answer_ == nullptr && !closing_) || has_more_) make_runnable();
     }
+    http_.idle_.on_progress(id_);
     changed();
   }
   void on_close(Nanos /*now*/) override {  // The last call.
@@ -109,6 +110,7 @@ class Http::Session final : public core::Session {
     if (was_written_) since_ = now;
     was_written_ = false;
     if (!out_.empty()) {
+      http_.idle_.on_progress(id_);  // Its client may have stopped taking it.
       if (now - since_ >= http_.limits_.idle_time) give_up();
       return;
     }
@@ -264,7 +266,7 @@ Http::Http(const Limits& limits, Handler handler)
       handler_(std::move(handler)),
       idle_({.connections_max = SIZE_MAX,
              .per_address_max = limits.per_address_max,
-             .is_unread = limits.is_unread}),
+             .must_stay = limits.must_stay}),
       long_answers_(limits.long_answers_max),
       monitor_answers_(limits.monitor_answers_max) {}
 

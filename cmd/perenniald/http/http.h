@@ -31,7 +31,7 @@ struct Limits {
   size_t connections_max = 256;
   size_t per_address_max = 64;
   // common::Newcomers::Shares.
-  std::function<bool(ConnId)> is_unread = {};
+  std::function<bool(ConnId)> must_stay = {};
   // Answers that clients have not taken, of all connections together. Past it the one is given up
   // that has waited longest for its client.
   size_t output_bytes_max = 256 << 20;
@@ -73,8 +73,7 @@ class Http {
   // `share`: the address for which it counts: common::Newcomers.
   core::Session& open(ConnId conn, Nanos now, access::ClientRights rights = {},
                       const std::string& share = {});
-  // common::Newcomers::on_read().
-  void on_first_read(ConnId conn) { idle_.on_read(conn); }
+  void on_first_read(ConnId conn) { idle_.on_progress(conn); }
   // Closes connections whose time is over. Call it about once a second while there are any.
   void on_time(Nanos now);
 

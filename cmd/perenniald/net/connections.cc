@@ -326,6 +326,12 @@ bool Connections::is_unread(ConnId id) const {
   return (conn.remote != nullptr && conn.remote->is_read()) || !is_silent(id);
 }
 
+bool Connections::takes_output(ConnId id) const {
+  const auto found = connections_.find(id);
+  if (found == connections_.end() || found->second.session == nullptr) return false;
+  return !found->second.full && !found->second.session->output().empty();
+}
+
 void Connections::end_handshake(ConnId id, const std::string& why) {
   const auto found = connections_.find(id);
   if (found == connections_.end() || found->second.session != nullptr) return;

@@ -136,6 +136,8 @@ class Connections {
   const Bytes& queue_bytes() const { return queue_bytes_; }
   // Whether a client has sent something, and nothing of it was read for its session yet.
   bool is_unread(ConnId id) const;
+  // Whether its session has output, and the client has taken all that it was given so far.
+  bool takes_output(ConnId id) const;
   // Where a client comes from: "127.0.0.1:4711", "unix", or nothing if it is gone.
   std::string peer_of(ConnId id) const;
   // Handshakes that wait for their turn go on, as many as may in this turn of the loop. Call it

@@ -22,7 +22,7 @@ Handshakes::Handshakes(uv_loop_t& loop, TurnClock& clock, const HandshakeLimits&
       timer_(new uv_timer_t),
       pending_({.connections_max = limits.pending_max,
                 .per_address_max = limits.per_address_max,
-                .is_unread = [this](ConnId conn) { return !hooks_.is_silent(conn); }}) {
+                .must_stay = [this](ConnId conn) { return !hooks_.is_silent(conn); }}) {
   CHECK(uv_timer_init(&loop, timer_) == 0);
   timer_->data = this;
 }

@@ -83,7 +83,10 @@ http::Limits limits_of(const Config& config, const Connections& connections, Ans
   return {.message = {.body_bytes_max_of = &http::Api::body_bytes_max_of},
           .connections_max = config.http_connections_max,
           .per_address_max = config.http_connections_per_address_max,
-          .is_unread = [&connections](ConnId conn) { return connections.is_unread(conn); },
+          .must_stay =
+              [&connections](ConnId conn) {
+                return connections.is_unread(conn) || connections.takes_output(conn);
+              },
           .output_bytes_max = config.output_total_bytes_max,
           .free_elsewhere = [&worker](std::string text) { free_text(worker, std::move(text)); },
           .hsts_seconds = config.http_hsts_seconds};

@@ -169,7 +169,7 @@ core::Options Server::make_core_options() {
   options.unidentified = {
       .connections_max = unidentified_max,
       .per_address_max = std::max<size_t>(unidentified_max / 2, 1),
-      .is_unread = [this](ConnId conn) { return connections_.is_unread(conn); }};
+      .must_stay = [this](ConnId conn) { return connections_.is_unread(conn); }};
   options.audit = [this](const access::AuditEvent& event) { http_.audit(event); };
   options.on_signed_in = [this](ConnId conn) { connections_.leave_share(conn); };
   options.wall = [this] { return clock_.wall_now(); };

@@ -98,7 +98,7 @@ TEST(Newcomers, MayGiveWayByTheirAgeWithinTheirShare) {
 
 TEST(Newcomers, NoneGivesWayThatWasNotReadYet) {
   std::set<ConnId> unread = {1, 2};
-  Newcomers newcomers({.connections_max = 3, .per_address_max = 2, .is_unread = [&](ConnId conn) {
+  Newcomers newcomers({.connections_max = 3, .per_address_max = 2, .must_stay = [&](ConnId conn) {
                          return unread.contains(conn);
                        }});
   for (const ConnId conn : {1, 2}) EXPECT_EQ(newcomers.add(conn, "a"), std::nullopt);
@@ -107,12 +107,12 @@ TEST(Newcomers, NoneGivesWayThatWasNotReadYet) {
   newcomers.remove(3);
   EXPECT_EQ(newcomers.first_to_give_way(), 4u);
   unread.erase(2);
-  newcomers.on_read(2);
-  newcomers.on_read(7);
+  newcomers.on_progress(2);
+  newcomers.on_progress(7);
   EXPECT_EQ(newcomers.add(5, "a"), 2u);
   // It keeps its age.
   unread.erase(1);
-  newcomers.on_read(1);
+  newcomers.on_progress(1);
   EXPECT_EQ(newcomers.first_to_give_way(), 1u);
   unread = {1, 2, 4, 5};
   EXPECT_EQ(newcomers.first_to_give_way(), std::nullopt);
@@ -125,7 +125,7 @@ TEST(Newcomers, NoneGivesWayThatWasNotReadYet) {
 TEST(Newcomers, AreNotLookedAtAgainWhileTheyAreUnread) {
   constexpr size_t connections = 10'000;
   size_t asked = 0;
-  Newcomers newcomers({.connections_max = 10, .per_address_max = 5, .is_unread = [&](ConnId conn) {
+  Newcomers newcomers({.connections_max = 10, .per_address_max = 5, .must_stay = [&](ConnId conn) {
                          ++asked;
                          return conn % 100 != 0;
                        }});

@@ -363,13 +363,42 @@ TEST_F(HttpTest, OfOneAddressOnlySoManyAreIdle) {
 }
 
 TEST_F(HttpTest, WhoseRequestWasNotReadYetDoesNotGiveWay) {
-  Http http({.connections_max = 2, .is_unread = [](ConnId conn) { return conn == 1; }},
+  Http http({.connections_max = 2, .must_stay = [](ConnId conn) { return conn == 1; }},
             [](const Request&, const access::ClientRights&) { return Http::Handled{}; });
   core::Session& asks = http.open(1, now_);
   core::Session& idle = http.open(2, now_);
   http.open(3, now_);
   EXPECT_FALSE(asks.finished());
   EXPECT_TRUE(idle.finished());
+}
+
+// It was cut off in the middle: between two pieces of its answer the client asked for nothing.
+TEST_F(HttpTest, WhoTakesAnAnswerDoesNotGiveWay) {
+  bool takes = true;
+  Http http(
+      {.connections_max = 1, .must_stay = [&](ConnId conn) { return conn == 1 && takes; }},
+      [](const Request&, const access::ClientRights&) {
+        return Http::Handled{"/r", std::make_unique<SlowAnswer>(1, std::string(100'000, 'a'))};
+      });
+  core::Session& reader = http.open(1, now_);
+  send(reader, get("/a"), now_);
+  while (http.has_runnable()) http.run_next(now_);
+  reader.on_written(reader.output().size());  // The head.
+  ASSERT_EQ(reader.output().size(), 100'000U);
+  core::Session& second_session = http.open(2, now_);
+  EXPECT_EQ(reader.output().size(), 100'000U);
+  reader.on_written(10'000);
+  core::Session& third = http.open(3, now_);
+  EXPECT_EQ(reader.output().size(), 90'000U);
+  EXPECT_TRUE(second_session.finished()) << "which asks for nothing";
+  // One that has stopped taking it gives way within a second.
+  takes = false;
+  http.on_time(now_ + second);
+  core::Session& fourth = http.open(4, now_);
+  EXPECT_TRUE(reader.finished());
+  EXPECT_TRUE(reader.output().empty());
+  EXPECT_FALSE(fourth.finished());
+  EXPECT_FALSE(third.finished());
 }
 
 TEST_F(HttpTest, HasSlotsForSoManyConnections) {

@@ -530,6 +530,24 @@ TEST_P(ConnectionsTest, AStopClosesUnfinishedHandshakes) {
   EXPECT_EQ(connections_->count(), 1U);
 }
 
+TEST_P(ConnectionsTest, KnowsWhoTakesItsOutput) {
+  const int client = open_from("192.0.2.9", ListenerRole::Http);
+  EXPECT_FALSE(connections_->takes_output(1));
+  EXPECT_FALSE(connections_->takes_output(99)) << "it is gone";
+  session().says = std::string(4 << 20, 'a');
+  EXPECT_TRUE(connections_->takes_output(1)) << "it was given nothing so far";
+  connections_->service(1);
+  EXPECT_TRUE(connections_->takes_output(1)) << "it has taken the first piece";
+  for (int i = 0; i < 10'000 && connections_->takes_output(1); ++i) connections_->service(1);
+  EXPECT_FALSE(connections_->takes_output(1)) << "the socket is full";
+  EXPECT_FALSE(session().says.empty());
+  std::string taken(1 << 20, ' ');
+  while (recv(client, taken.data(), taken.size(), MSG_DONTWAIT) > 0) {
+  }
+  turn();
+  EXPECT_TRUE(connections_->takes_output(1));
+}
+
 // What ends is only the sending side.
 TEST_P(ConnectionsTest, EndsItsOutputAndReadsOn) {
   const int client = open();
