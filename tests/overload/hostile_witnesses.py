@@ -160,6 +160,7 @@ class Line:
     def __init__(self, witness):
         self.sock = witness.connect()
         self.file = self.sock.makefile("rb")
+        self.was_answered = False
         if witness.token:
             try:
                 self.expect(f"auth {witness.token}\r\n".encode(), b"AUTHENTICATED")
@@ -175,6 +176,8 @@ class Line:
         except (ssl.SSLEOFError, ConnectionError) as error:
             if command.startswith(b"auth "):
                 raise TurnedAway(f"before the token: {error}") from error
+            if isinstance(error, ssl.SSLEOFError) and not self.was_answered:  # As in exchange().
+                raise TurnedAway(f"in the handshake, which ends later for the server: {error}") from error
             raise
         if not line and command.startswith(b"auth "):
             raise TurnedAway("before the token")
@@ -182,6 +185,7 @@ class Line:
         if tuple(got[:len(words)]) != words:
             shown = b"auth" if command.startswith(b"auth ") else command
             raise Refused(f"{shown!r} was answered {line!r}, and not {words}")
+        self.was_answered = True
         return got[len(words):]
 
     def body(self, size):
