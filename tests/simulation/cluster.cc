@@ -168,6 +168,11 @@ void Replica::submit(store::Batch&& batch) {
   sent_ = std::move(batch);
   std::string bytes;
   store::encode_batch(*sent_, bytes);
+  if (cluster_.bug() == ClusterBug::AnswersBeforeCommit) {
+    // Core frees the bodies of a batch that it takes for committed, while this one is on its way.
+    sent_bytes_ = bytes;
+    sent_ = store::decode_batch(sent_bytes_).take();
+  }
   process_.post([this, index = sent_->index(), entry = std::move(bytes)]() mutable {
     if (!has_ended()) node_->append(index, std::move(entry));
   });

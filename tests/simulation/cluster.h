@@ -96,6 +96,7 @@ class Replica final : public Disk {
   bool is_over_ = false;
   bool is_retired_ = false;
   std::string fault_;
+  std::string sent_bytes_;  // What sent_ views, where nobody else keeps it.
   std::optional<store::Batch> sent_;
   std::vector<store::Batch> written_;  // To be given back to core.
 };
