@@ -1,6 +1,7 @@
 """Nobody from outside takes the places of others: connections that ask for nothing, sign-ins that cost much, a log that nobody reads, and clients
 behind a proxy of TCP. Most clients here are on this machine, where no address has a share, so that what one of them meets all meet."""
 
+import contextlib
 import json
 import signal
 import socket
@@ -42,6 +43,32 @@ class Places(Port):
             if first:
                 raw.sendall(first)
 
+    @contextlib.contextmanager
+    def crowd(self, count, held_max, first=b""):
+        """So many threads connect again and again, and say this first. Each holds its newest connections."""
+        stop = threading.Event()
+
+        def run():
+            held = []
+            while not stop.is_set():
+                held.append(socket.create_connection(("127.0.0.1", self.port), 10))
+                with contextlib.suppress(ConnectionError):  # It has given way.
+                    held[-1].sendall(first)
+                if len(held) > held_max:
+                    held.pop(0).close()
+            for raw in held:
+                raw.close()
+
+        threads = [threading.Thread(target=run) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
 
 class Plain(Places):
     def test_idle_connections_give_way(self):
@@ -50,32 +77,13 @@ class Plain(Places):
 
     def test_a_client_that_is_slow_to_ask_does_not_give_way_to_silent_ones(self):
         """It was closed without an answer, once in ten thousand requests among strangers who took all places."""
-        stop = threading.Event()
-
-        def crowd():
-            held = []
-            while not stop.is_set():
-                held.append(socket.create_connection(("127.0.0.1", self.port), 10))
-                for raw in held[:-300]:
-                    raw.close()
-                del held[:-300]
-            for raw in held:
-                raw.close()
-
-        threads = [threading.Thread(target=crowd) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        try:
+        with self.crowd(3, 300):
             for _ in range(100):
                 with socket.create_connection(("127.0.0.1", self.port), 10) as raw:
                     raw.settimeout(10)
                     time.sleep(0.03)
                     raw.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                     self.assertTrue(raw.recv(100).startswith(b"HTTP/1.1 200"))
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
 
     def test_parts_of_requests_give_way(self):
         self.silent(400, self.port, b"POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
@@ -95,26 +103,7 @@ class Whole(Places):
     def test_who_takes_an_answer_keeps_its_place_until_it_is_whole(self):
         """One of six was cut off: it gave way between two pieces of it, to others who had sent a part of a request."""
         self.speak(b"".join(b"use t%d\r\nput 0 0 60 1\r\na\r\n" % number for number in range(400)))
-        stop = threading.Event()
-
-        def crowd():
-            held = []
-            while not stop.is_set():
-                raw = socket.create_connection(("127.0.0.1", self.port), 10)
-                held.append(raw)
-                try:
-                    raw.sendall(b"GET /metrics HTTP/1.1\r\n")
-                except ConnectionError:  # It has given way.
-                    pass
-                if len(held) > 40:
-                    held.pop(0).close()
-            for raw in held:
-                raw.close()
-
-        threads = [threading.Thread(target=crowd) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        try:
+        with self.crowd(4, 40, b"GET /metrics HTTP/1.1\r\n"):
             for _ in range(100):
                 with socket.create_connection(("127.0.0.1", self.port), 10) as raw:
                     raw.settimeout(30)
@@ -124,10 +113,6 @@ class Whole(Places):
                     length = int(head.lower().partition(b"content-length: ")[2].split()[0])
                     self.assertGreater(length, 300_000, "an answer that leaves in several pieces")
                     self.assertEqual(len(body), length)
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
 
 
 class Busy(Places):

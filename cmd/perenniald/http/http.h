@@ -73,6 +73,7 @@ class Http {
   // `share`: the address for which it counts: common::Newcomers.
   core::Session& open(ConnId conn, Nanos now, access::ClientRights rights = {},
                       const std::string& share = {});
+  // common::Newcomers::on_progress().
   void on_first_read(ConnId conn) { idle_.on_progress(conn); }
   // Closes connections whose time is over. Call it about once a second while there are any.
   void on_time(Nanos now);
